@@ -12,6 +12,8 @@ export interface Box {
   /** The package or the group that a click opens. */
   opens?: string;
   package: string;
+  /** Of a group of nodes: the boxes that it includes and other groups do not. */
+  roles: string[];
   fails: boolean;
   missing: boolean;
   unused: boolean;
@@ -67,9 +69,9 @@ export class Aggregator {
     const opened = new Set(open);
     const boxes = new Map<string, Box>();
     const boxOf = new Map<number, string>();
-    const put = (id: string, file: number, make: () => Omit<Box, "id" | "files" | "fails" | "missing" | "unused">): void => {
+    const put = (id: string, file: number, make: () => Omit<Box, "id" | "files" | "roles" | "fails" | "missing" | "unused">): void => {
       boxOf.set(file, id);
-      const box = boxes.get(id) ?? { id, files: [], fails: false, missing: false, unused: true, ...make() };
+      const box = boxes.get(id) ?? { id, files: [], roles: [], fails: false, missing: false, unused: true, ...make() };
       box.files.push(file);
       box.fails ||= inventory.fails(file);
       box.missing ||= inventory.o.files[file][3] === "missing";
@@ -118,6 +120,7 @@ export class Aggregator {
       arrow.mapped &&= edge.mapping !== undefined;
       arrows.set(id, arrow);
     }
+    nameRoles(boxes, arrows);
     return { boxes, arrows, open: [...opened] };
   }
 
@@ -141,6 +144,17 @@ export class Aggregator {
     }
     return open;
   }
+}
+
+/** Gives each group of nodes the boxes that tell it from other groups, those of the fewest groups first. */
+function nameRoles(boxes: Map<string, Box>, arrows: Map<string, Arrow>): void {
+  const includers = new Map<string, number>();
+  const ofGroups = [...arrows.values()].filter((arrow) => boxes.get(arrow.from)!.kind === "nodes");
+  for (const { to } of ofGroups) includers.set(to, (includers.get(to) ?? 0) + 1);
+  const groups = [...boxes.values()].filter((box) => box.kind === "nodes").length;
+  const telling = ofGroups.filter(({ to }) => includers.get(to)! < groups);
+  telling.sort((a, b) => includers.get(a.to)! - includers.get(b.to)!);
+  for (const { from, to } of telling) boxes.get(from)!.roles.push(boxes.get(to)!.label);
 }
 
 /** The common part of names: `web*.example.com`. */

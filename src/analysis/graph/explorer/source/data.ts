@@ -88,6 +88,8 @@ export class Inventory {
   fails(file: number): boolean {
     return this.isNode(file) ? this.o.facts[file].problems.length > 0 : this.o.files[file][3] !== "read";
   }
+  /** Whether the page has the classes of every node, so that the other classes are unused. */
+  knowsUnused(): boolean { return this.o.whole && this.o.facts.every((facts) => facts.kind !== null); }
   unused(): number[] {
     return this.classes().filter((file) => !this.reached[file]);
   }

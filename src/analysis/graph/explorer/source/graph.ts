@@ -7,7 +7,7 @@ import { type Box, LARGEST_GROUP, type Picture } from "./boxes";
 import { add, count, h } from "./dom";
 
 /** The zoom at which letters can still be read. */
-const LEGIBLE = 0.62;
+const LEGIBLE = 0.85;
 
 /** A root that is laid out and not drawn. */
 const ROOT = "root";
@@ -62,11 +62,17 @@ function style(packages: string[]): any[] {
 
 const ruler = document.createElement("canvas").getContext("2d")!;
 
+/** Number of roles in the label of a group of nodes. */
+const ROLES = 2;
+
 /** The label of a box and its size. */
 function labelled(box: Box): { label: string; width: number; height: number } {
   const lines = [box.label];
   if (box.kind === "package") lines.push(count(box.files.length, "class", "classes") + " ▸");
-  if (box.kind === "nodes") lines.push(count(box.files.length, "node") + (box.files.length <= LARGEST_GROUP ? " ▸" : ""));
+  if (box.kind === "nodes") {
+    if (box.roles.length > 0) lines.push(box.roles.slice(0, ROLES).join(", ") + (box.roles.length > ROLES ? ", …" : ""));
+    lines.push(count(box.files.length, "node") + " ▸");
+  }
   ruler.font = "600 13px system-ui, sans-serif";
   const width = Math.max(...lines.map((line) => ruler.measureText(line).width));
   return { label: lines.join("\n"), width: Math.ceil(width) + 22, height: lines.length * 16 + 14 };
@@ -187,7 +193,7 @@ export class GraphView {
     this.map.addEventListener("pointermove", drag);
   }
 
-  /** Shows everything; at first with letters that can be read, from the left on. */
+  /** Shows everything; at first with letters that can be read, from the top left on. */
   fit(animated = false): void {
     const { cy } = this;
     cy.resize();
@@ -197,7 +203,7 @@ export class GraphView {
     const start = cy.nodes(".pinned").length > 0 ? cy.nodes(".pinned")[0].position() : undefined;
     const pan = { x: cy.width() / 2 - zoom * (box.x1 + box.w / 2), y: cy.height() / 2 - zoom * (box.y1 + box.h / 2) };
     if (zoom * box.w > cy.width()) pan.x = start ? cy.width() / 3 - zoom * start.x : 15 - zoom * box.x1;
-    if (zoom * box.h > cy.height() && start) pan.y = cy.height() / 2 - zoom * start.y;
+    if (zoom * box.h > cy.height()) pan.y = start ? cy.height() / 2 - zoom * start.y : 15 - zoom * box.y1;
     if (animated && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.cy.animate({ zoom, pan }, { duration: 200 });
     else this.cy.viewport({ zoom, pan });
   }
@@ -208,8 +214,7 @@ export class GraphView {
 
   private activate(id: string, mouse: boolean): void {
     const box = this.picture.boxes.get(id)!;
-    const opens = box.opens !== undefined && (box.kind === "package" || box.files.length <= LARGEST_GROUP);
-    if (mouse && opens) this.actions.open(box.opens!);
+    if (mouse && box.opens !== undefined) this.follow(id);
     else this.select(id);
   }
 

@@ -243,7 +243,8 @@ export class Views {
     };
     const page = (box: Box): string | undefined =>
       box.kind === "node" || box.kind === "class" ? address(box.kind, inventory.name(box.files[0]))
-        : box.kind === "package" ? address("classes", box.label + ".*") : address("nodes", box.label === "nodes" ? "" : box.label);
+        : box.kind === "package" ? address("classes", box.label + ".*")
+          : address("nodes", "", { group: inventory.name(box.files[0]), graph: at.page + ":" + at.name, steps: options.steps, open: open.join(",") || "," });
     this.graph = new GraphView(picture, this.packages, {
       open: (name) => go([...open, name]),
       close: (name) => go(open.filter((one) => one !== name && !one.startsWith(name + "."))),
@@ -286,24 +287,36 @@ export class Views {
     const { inventory } = this;
     add(content, [h("h1", null, "The graph"),
       h("p", { class: "faint" }, "An arrow leads to a class that is included. A double border opens at a click.")]);
-    this.draw(content, inventory.o.files.map((_, file) => file).filter((file) => inventory.reached[file]), undefined, at,
+    this.draw(content, this.reached(), undefined, at,
       `Graph of ${count(inventory.o.nodes, "node")} and ${count(inventory.classes().length, "class", "classes")}`);
     const unused = inventory.unused().length;
-    if (unused > 0 && inventory.o.whole) {
+    if (unused > 0 && inventory.knowsUnused()) {
       add(content, h("p", { class: "faint" }, `${count(unused, "class", "classes")} that no node uses ${unused === 1 ? "is" : "are"} left out: `,
         h("a", { href: "#" + address("classes", "", { unused: "1" }) }, "see the list"), "."));
     }
     return "Graph";
   }
 
+  private reached(): number[] {
+    return this.inventory.o.files.map((_, file) => file).filter((file) => this.inventory.reached[file]);
+  }
+
+  private steps(file: number, at: Address): string {
+    return at.options.get("steps") ?? (this.inventory.isNode(file) ? "all" : "2");
+  }
+
+  private around(file: number, at: Address): Set<number> {
+    const steps = this.steps(file, at);
+    return neighbourhood(this.inventory, file, steps === "all" ? Infinity : Number(steps) || 1);
+  }
+
   private focus(content: HTMLElement, file: number, at: Address): void {
-    const isNode = this.inventory.isNode(file);
-    const steps = at.options.get("steps") ?? (isNode ? "all" : "2");
+    const steps = this.steps(file, at);
     const choice = h("select", { id: "steps", change: () => {
       location.hash = address(at.page, at.name, { tab: "graph", steps: choice.value });
     } }, ["1", "2", "3", "4", "all"].map((value) => h("option", { value, selected: value === steps }, value)));
     add(content, h("p", { class: "controls" }, h("label", { for: "steps" }, "Steps around it "), choice));
-    this.draw(content, neighbourhood(this.inventory, file, steps === "all" ? Infinity : Number(steps) || 1), file, at,
+    this.draw(content, this.around(file, at), file, at,
       `Graph around ${this.inventory.name(file)}`);
   }
 
@@ -326,7 +339,7 @@ export class Views {
       this.data && card(this.parameterCount(this.data), "parameter", "parameters"),
       card(failing.length, "failing node", address("nodes", "", { fails: "1" }), failing.length > 0),
       card(levels.error + levels.warning, "warning", "lint", levels.error > 0),
-      o.whole && card(unused.length, "unused class", address("classes", "", { unused: "1" }), false, "unused classes")));
+      inventory.knowsUnused() && card(unused.length, "unused class", address("classes", "", { unused: "1" }), false, "unused classes")));
     const columns = h("div", { class: "columns" });
     content.append(columns);
     if (failing.length + broken.length > 0) {
@@ -354,7 +367,9 @@ export class Views {
     });
     this.section(columns, "Environments", this.table("Environments", ["Environment", "Nodes"], [...environments].sort((a, b) => b[1].length - a[1].length).slice(0, 30).map(([name, nodes]) => () =>
       [h("a", { href: "#" + address("nodes", "", { environment: name }) }, breakable(name)), this.bar(nodes.length, o.nodes)])));
-    if (unused.length > 0 && o.whole) {
+    if (o.whole && !inventory.knowsUnused()) {
+      this.section(columns, "Unused classes", h("p", null, "They are not known, because the classes of a node are not known."));
+    } else if (unused.length > 0 && o.whole) {
       this.section(columns, "Unused classes", [this.links(unused.slice(0, 24)),
         unused.length > 24 && h("p", null, h("a", { href: "#" + address("classes", "", { unused: "1" }) }, `all ${count(unused.length, "unused class", "unused classes")}`))]);
     }
@@ -377,6 +392,8 @@ export class Views {
     const environment = at.options.get("environment");
     if (at.options.get("fails")) { files = files.filter((file) => inventory.fails(file)); words.push("failing"); }
     if (at.options.get("unused")) { files = inventory.unused(); words.push("unused"); }
+    const group = at.options.get("group");
+    if (group) files = this.group(group, at);
     if (environment) { files = files.filter((file) => (o.facts[file].environment || "none") === environment); }
     const shown = h("div");
     const filter = h("input", { type: "search", placeholder: "name or glob", "aria-label": "Filter by name", value: at.name, input: () => fill() });
@@ -398,10 +415,21 @@ export class Views {
             inventory.fails(file) ? h("span", { class: "bad" }, o.files[file][3]) : !inventory.reached[file] && h("span", { class: "faint" }, "unused")])));
     };
     const noun = isNode ? "nodes" : "classes";
-    const title = [...words, noun].join(" ") + (environment ? ` of the environment ${environment}` : "");
+    const title = [...words, noun].join(" ") + (environment ? ` of the environment ${environment}` : "") + (group ? ` like ${group} in the graph` : "");
     add(content, [h("h1", null, title[0].toUpperCase() + title.slice(1)), h("p", { class: "controls" }, filter), shown]);
     fill();
     return title;
+  }
+
+  /** The nodes that are one box with this node, in the graph that the address names. */
+  private group(name: string, at: Address): number[] {
+    const { inventory } = this;
+    const [, kind, of] = /^(\w+):(.*)$/s.exec(at.options.get("graph") ?? "") ?? [];
+    const file = kind === undefined ? undefined : inventory.find(kind, of);
+    const node = inventory.find("node", name);
+    const picture = new Aggregator(inventory, file === undefined ? this.reached() : this.around(file, at), file)
+      .picture((at.options.get("open") ?? "").split(",").filter(Boolean));
+    return [...picture.boxes.values()].find((box) => node !== undefined && box.files.includes(node))?.files ?? [];
   }
 
   private node(content: HTMLElement, node: number, at: Address): string {
@@ -563,7 +591,7 @@ export class Views {
     const state = o.files[file][3];
     add(content, [h("h1", null, h("span", { class: "kind" }, "class"), " ", breakable(name)),
       h("p", { class: "faint" }, this.place(file, 0, 0), state === "missing" && h("span", { class: "bad" }, "there is no file for it"),
-        state === "unreadable" && h("span", { class: "bad" }, " cannot be read"), !inventory.reached[file] && o.whole && " · no node uses it")]);
+        state === "unreadable" && h("span", { class: "bad" }, " cannot be read"), !inventory.reached[file] && inventory.knowsUnused() && " · no node uses it")]);
     const paths = new Set((data?.raw.sets[file] ?? []).map(([path]) => path));
     const references = data ? this.referencesTo(data, paths) : [];
     const tabs: [string, string][] = [["sets", "Content"], ["graph", "Graph"], ["nodes", `Nodes (${nodes.length.toLocaleString("en")})`],

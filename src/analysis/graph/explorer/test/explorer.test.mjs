@@ -278,6 +278,29 @@ test("what fails is red and has its problem and place", async () => {
   await close(tab);
 });
 
+test("a large group of nodes leads to its nodes, and says its role", async () => {
+  const files = { "classes/role/web.yml": "{}", "classes/role/db.yml": "{}", "classes/common.yml": "{}" };
+  for (let at = 0; at < 70; at++) files[`nodes/m${at}.example.com.yml`] = `classes: [common, role.${at % 7 === 0 ? "db" : "web"}]\n`;
+  const tab = await open(page("groups", "-b", inventory("groups", files)), "graph&open=role");
+  const boxes = tab.locator("details.as-list");
+  await boxes.locator("summary").click();
+  const group = boxes.getByRole("link", { name: "(60 nodes)" });
+  await group.first().click();
+  await shows(tab, /like m1\.example\.com in the graph[\s\S]*60 nodes/);
+  assert.equal(await tab.getByRole("link", { name: "m7.example.com" }).count(), 0, "it is of the other group");
+  await tab.reload();
+  await ready(tab);
+  await shows(tab, /60 nodes/);
+  await close(tab);
+});
+
+test("unused classes are not known while the classes of a node are not", async () => {
+  const base = inventory("unknown", { "nodes/n.yml": "classes: [one, gone]\n", "classes/one.yml": "{}", "classes/two.yml": "{}" });
+  const tab = await open(page("unknown", "-b", base));
+  await shows(tab, /Unused classes\s+They are not known/);
+  await close(tab);
+});
+
 test("a file shows its merge options, and a value the option that merged it", async () => {
   const base = inventory("merged", { "reclass-config.yml": "merge_options: true\n",
     "nodes/n.yml": "classes: [web]\nparameters:\n  packages: [nginx, curl]\n",
