@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -18,31 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from saltext.reclass import Editor, Inventory, ReclassError, _edits
 
+from tests.python import etcd_server
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("etcd") and shutil.which("etcdctl")),
-    reason="no etcd and etcdctl in PATH; install etcd-server and etcd-client to run this test",
-)
+pytestmark = etcd_server.NEEDED
 
 KEY = "/reclass/classes/cluster.prague.overrides/_param/a"
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def ctl(settings: dict[str, Any], *arguments: str) -> str:
-    environment = {**os.environ, "ETCDCTL_API": "3", "ETCDCTL_ENDPOINTS": settings["etcd_endpoints"][0]}
-    done = subprocess.run(
-        ["etcdctl", *arguments], env=environment, check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 @pytest.fixture
@@ -53,32 +36,13 @@ def settings(tmp_path: Path) -> Iterator[dict[str, Any]]:
     (tmp_path / "nodes" / "n.yml").write_text("classes: [cluster.prague.overrides]\n")
     overrides = tmp_path / "classes" / "cluster" / "prague" / "overrides.yml"
     overrides.write_text("parameters: {_param: {a: file}}\n")
-    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-    command = ["etcd", "--data-dir", str(tmp_path / "etcd"), "--initial-cluster", f"default={peer}"]
-    for listen, advertise, address in [
-        ("--listen-client-urls", "--advertise-client-urls", client),
-        ("--listen-peer-urls", "--initial-advertise-peer-urls", peer),
-    ]:
-        command += [listen, address, advertise, address]
-    with (tmp_path / "etcd.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
     settings = {
         "inventory_base_uri": str(tmp_path),
-        "etcd_endpoints": [client],
         "etcd_cache_dir": str(tmp_path / "record"),
         "etcd_interval": 3600,
     }
-    try:
-        for _ in range(300):
-            try:
-                ctl(settings, "get", "x")
-                break
-            except subprocess.CalledProcessError:
-                time.sleep(0.05)
-        yield settings
-    finally:
-        server.kill()
-        server.wait()
+    with etcd_server.running(tmp_path / "etcd") as endpoint:
+        yield {**settings, "etcd_endpoints": [endpoint]}
 
 
 def wrap(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -133,7 +97,10 @@ def test_functions_of_salt_write_to_etcd(settings: dict[str, Any]) -> None:
 def test_a_secret_is_hidden_in_the_result(settings: dict[str, Any]) -> None:
     edit = _edits.set_param(settings, "password", "hunter2", "prague", store="etcd")
     assert "hunter2" not in str(edit)
-    assert ctl(settings, "get", KEY[:-1] + "password", "--print-value-only") == "hunter2\n"
+    assert (
+        etcd_server.ctl(settings["etcd_endpoints"][0], "get", KEY[:-1] + "password", "--print-value-only")
+        == "hunter2\n"
+    )
 
 
 def test_of_two_processes_that_write_one_key_one_is_told(
@@ -151,7 +118,7 @@ def test_of_two_processes_that_write_one_key_one_is_told(
             edit()
         assert caught.value.code == "etcd-conflict"
         assert f"another process changed '{KEY}' in etcd meanwhile; nothing was written" in str(caught.value)
-        assert ctl(settings, "get", KEY, "--print-value-only") == "other\n"
+        assert etcd_server.ctl(settings["etcd_endpoints"][0], "get", KEY, "--print-value-only") == "other\n"
 
 
 def test_other_threads_run_while_etcdctl_does(
@@ -173,7 +140,7 @@ def test_a_child_of_a_fork_asks_for_itself(settings: dict[str, Any]) -> None:
     always = {**settings, "etcd_interval": 0}
     inventory = Inventory(**always)
     assert inventory.pillar("n")["_param"]["a"] == "file"
-    ctl(settings, "put", KEY, "etcd")
+    etcd_server.ctl(settings["etcd_endpoints"][0], "put", KEY, "etcd")
     child = os.fork()
     if child == 0:
         code = 1

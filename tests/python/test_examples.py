@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import salt.minion
@@ -18,6 +19,10 @@ from saltext.reclass.modules import reclass_mod
 from saltext.reclass.runners import reclass_runner
 
 from tests.conftest import ROOT
+from tests.python import etcd_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner]}
 # An inventory lies with the master: `salt '*'` would edit it from every minion.
@@ -53,10 +58,29 @@ def commands() -> list[tuple[str, str, list[str]]]:
     return found + [("salt-run", name, shlex.split(rest)) for name, rest in readme]
 
 
-@pytest.mark.parametrize(("program", "function", "arguments"), commands())
+def examples() -> list[Any]:
+    marks = {True: [etcd_server.NEEDED], False: []}
+    return [
+        pytest.param(one, id=" ".join([*one[:2], *one[2]]), marks=marks["store=etcd" in one[2]])
+        for one in commands()
+    ]
+
+
+@pytest.fixture
+def with_programs() -> Iterator[contextlib.ExitStack]:
+    """Ends the servers that a test has started."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("command", examples())
 def test_an_example_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, function: str, arguments: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    with_programs: contextlib.ExitStack,
+    command: tuple[str, str, list[str]],
 ) -> None:
+    program, function, arguments = command
     base = tmp_path / "reclass"
     shutil.copytree(ROOT / "examples/inventory", base)
     person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
@@ -69,6 +93,9 @@ def test_an_example_works(
     ):
         subprocess.run(["git", "-C", str(base), *person, *command], env=environment, check=True)
     settings = {"inventory_base_uri": str(base), "class_mappings": ["db*.example.com role.database"]}
+    if "store=etcd" in arguments:
+        endpoint = with_programs.enter_context(etcd_server.running(tmp_path / "etcd"))
+        settings |= {"etcd_endpoints": [endpoint], "etcd_cache_dir": str(tmp_path / "record")}
     opts = {"__role": "master", "reclass": settings, "ext_pillar": [{"reclass": settings}]}
     GRAIN[0] = False if function == "declassify_minion" else {"address": "10.0.0.13"}
     for module in MODULES[program]:
