@@ -85,13 +85,13 @@ def test_an_example_works(
     shutil.copytree(ROOT / "examples/inventory", base)
     person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
-    for command in (
+    for git in (
         ["init", "-q"],
         ["add", "-A"],
         ["commit", "-qm", "one"],
         ["commit", "-qm", "two", "--allow-empty"],
     ):
-        subprocess.run(["git", "-C", str(base), *person, *command], env=environment, check=True)
+        subprocess.run(["git", "-C", str(base), *person, *git], env=environment, check=True)
     settings = {"inventory_base_uri": str(base), "class_mappings": ["db*.example.com role.database"]}
     if "store=etcd" in arguments:
         endpoint = with_programs.enter_context(etcd_server.running(tmp_path / "etcd"))
