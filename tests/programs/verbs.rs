@@ -976,6 +976,7 @@ fn a_missing_folder_names_the_option_the_file_or_the_default() {
         fs::remove_file(place.path().join("reclass-config.yml")).unwrap();
         let text = said(&["-i"]);
         assert!(text.contains("no option and no settings file names it: it is the default"), "{text}");
+        assert!(text.contains(nearby), "{text}");
     }
 }
 

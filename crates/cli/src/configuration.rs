@@ -170,12 +170,8 @@ impl Configuration {
                     || "set on the command line".to_owned(),
                     |option| format!("set on the command line by {option}"),
                 );
-                let found = option.and_then(|_| inventory_nearby(&fault));
-                let fault = fault.note(text, None);
-                return match found {
-                    Some(folder) => fault.note(format!("'{folder}' has the folders of an inventory"), None),
-                    None => fault,
-                };
+                let missing = option.and_then(|_| missing_folder(&fault));
+                return with_inventory_near(fault.note(text, None), missing.as_deref());
             }
             let site = self.site(&names, part.as_deref());
             if site.is_some() {
@@ -191,7 +187,8 @@ impl Configuration {
             Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
             None => "no option and no settings file names it: it is the default".to_owned(),
         };
-        fault.note(text, None)
+        let here = std::env::current_dir().ok().map(|here| here.join("nodes"));
+        with_inventory_near(fault.note(text, None), here.as_deref())
     }
 
     /// Whether the base folder is the cause of a missing folder, and not the setting that names a folder in it.
@@ -235,10 +232,17 @@ impl Configuration {
     }
 }
 
-/// The folder of an inventory near the missing folder.
-fn inventory_nearby(fault: &Fault) -> Option<String> {
+fn missing_folder(fault: &Fault) -> Option<PathBuf> {
     let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return None };
-    folder::inventory_nearby(Path::new(path))
+    Some(PathBuf::from(path))
+}
+
+/// The fault with a note if the folder of an inventory is near this path.
+fn with_inventory_near(fault: Fault, path: Option<&Path>) -> Fault {
+    match path.and_then(folder::inventory_nearby) {
+        Some(folder) => fault.note(format!("'{folder}' has the folders of an inventory"), None),
+        None => fault,
+    }
 }
 
 fn is_folder_missing(fault: &Fault) -> bool {

@@ -99,7 +99,8 @@ fn parts(path: &Path) -> Vec<OsString> {
 
 /// The file for a name below a folder that has an extension that reclass does not read.
 pub fn with_other_extension(folder: &Path, name: &str) -> Option<PathBuf> {
-    const EXTENSIONS: [&str; 7] = ["YML", "YAML", "Yml", "yml.txt", "yaml.txt", "yml.j2", "json"];
+    const EXTENSIONS: [&str; 10] =
+        ["YML", "YAML", "Yml", "yml.txt", "yaml.txt", "yml.j2", "yml.bak", "yaml.bak", "json", "sls"];
     if folder.as_os_str().is_empty() || name.is_empty() || Path::new(name).is_absolute() {
         return None;
     }
