@@ -224,6 +224,21 @@ def test_a_cache_of_git_of_another_user(open_folder: Path) -> None:
     assert f"cannot use '{open_folder}/lock/site' (mode 0600 of user 'root')" in problem
 
 
+@as_root
+def test_a_record_of_etcd_of_another_user(open_folder: Path) -> None:
+    for name in ("nodes", "classes"):
+        (open_folder / name).mkdir()
+    # Nothing listens there, and nothing asks while the folder is closed.
+    given = {"etcd_endpoints": ["http://127.0.0.1:9"], "etcd_cache_dir": "record"}
+    (open_folder / "record").mkdir(0o700)
+    report = as_nobody(options({"inventory_base_uri": str(open_folder), **given}))
+    assert report["problems"] == [
+        f"user 'nobody' cannot use '{open_folder}/record' (mode 0700 of user 'root'); "
+        f"run as root: chown -R nobody '{open_folder}/record'"
+    ]
+    assert report["inventories"][0]["etcd"] == [f"{open_folder}/record"]
+
+
 def test_a_master_that_is_older_than_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["salt-master", "60"], executable="/bin/sleep") as master:
         # The kernel sets the arguments shortly after the program has begun.

@@ -100,11 +100,15 @@ def _options(given: Any, opts: Mapping[str, Any]) -> tuple[dict[str, Any], list[
 
         settings = settings_of(given, opts)
         Inventory(**settings)
+        record = _record(settings)
+        wrong = [text for path in record for text in _cache(path)]
+        etcd = {"etcd": record} if record else {}
         if str(settings.get("storage_type", "yaml_fs")) == "yaml_fs":
             folders = Editor(**settings).folders()
-            return folders, [text for paths in folders.values() for path in paths for text in _folder(path)]
+            wrong += [text for paths in folders.values() for path in paths for text in _folder(path)]
+            return {**folders, **etcd}, wrong
         caches = _caches(settings)
-        return {"git": caches}, [text for path in caches for text in _cache(path)]
+        return {"git": caches, **etcd}, wrong + [text for path in caches for text in _cache(path)]
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and a master starts all the same
@@ -212,8 +216,17 @@ def _caches(settings: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _record(settings: Mapping[str, Any]) -> list[str]:
+    """The folder of the record of etcd, if etcd is asked."""
+    if not settings.get("etcd_endpoints"):
+        return []
+    base = os.path.expanduser(str(settings.get("inventory_base_uri") or "."))
+    path = os.path.expanduser(str(settings.get("etcd_cache_dir") or "~/.reclass/etcd"))
+    return [os.path.abspath(os.path.join(base, path))]
+
+
 def _cache(path: str) -> list[str]:
-    """The problems of a folder of repositories or locks. The folder need not exist yet."""
+    """The problems of a folder of repositories, locks or records. The folder need not exist yet."""
     there = Path(path)
     while not os.path.lexists(there) and there != there.parent:
         if there.parent.exists() and not os.access(there.parent, os.X_OK):
