@@ -47,6 +47,10 @@ impl<T: Serialize> Serialize for NumberedTable<T> {
 /// Maximum number of characters of one value in the page.
 const LONGEST: usize = 4_000;
 
+/// Maximum number of keys in a path. No value is deeper, because the setting `limit_depth` has this maximum; only
+/// references can have longer paths, and those lead nowhere.
+const DEEPEST: usize = 1_000;
+
 /// A section of a node or file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LeafSection {
@@ -142,6 +146,7 @@ impl Tables {
 
     /// The number of a path.
     pub(super) fn path(&mut self, section: LeafSection, path: &[Key]) -> usize {
+        let path = path.get(..DEEPEST).unwrap_or(path);
         if let Some(number) = self.known.paths.get(&(section, path.to_vec())) {
             return *number;
         }
