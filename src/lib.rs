@@ -28,7 +28,7 @@ mod output;
 mod storage;
 mod yaml;
 
-pub use analysis::{diff, explain, graph, lint, list};
+pub use analysis::{compare, diff, explain, graph, lint, list};
 pub use base::{
     error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
 };

@@ -3,6 +3,7 @@
 //! Explanations, lint, differences, listings and the class graph. They read the results of the
 //! engine and never change them.
 
+pub mod compare;
 pub mod diff;
 pub mod explain;
 pub mod graph;

@@ -9,6 +9,7 @@
 mod value;
 
 use crate::base::error::{Error, Kind, MAX_FAULTS, Result, Warning, article};
+use crate::base::old_rules::OldRules;
 use crate::base::value::{Map, Text, Value};
 use value::FromValue;
 pub use value::{parse_bool, unknown_word};
@@ -119,7 +120,11 @@ macro_rules! settings {
     ($( $(#[doc = $doc:literal])+ $name:ident $(| $alias:literal)* : $type:ty = $default:literal as $shape:expr; )*) => {
         /// All settings of an inventory, checked.
         #[derive(Clone, PartialEq, Debug)]
-        pub struct Settings { $( $(#[doc = $doc])+ pub $name: $type, )* }
+        pub struct Settings {
+            $( $(#[doc = $doc])+ pub $name: $type, )*
+            /// The rules of old programs that count. Only `reclass compare` has any.
+            pub(crate) old_rules: OldRules,
+        }
 
         /// All settings with their spellings, shapes and defaults.
         pub const TABLE: &[SettingRow] = &[ $( SettingRow {
@@ -149,7 +154,10 @@ macro_rules! settings {
                 if !faults.is_empty() {
                     return Err(Error::new(faults));
                 }
-                Ok(Settings { $( $name: $name.expect("without a fault, each setting was read"), )* })
+                Ok(Settings {
+                    $( $name: $name.expect("without a fault, each setting was read"), )*
+                    old_rules: OldRules::default(),
+                })
             }
         }
     };

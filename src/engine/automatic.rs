@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -21,7 +22,8 @@ pub fn parameters(
 ) -> Arc<MapSlot> {
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
-    let short = if composed {
+    let whole = settings.old_rules.has(OldRule::WholeNames);
+    let short = if composed || whole {
         parts.last().cloned().unwrap_or_else(|| item.name.clone())
     } else {
         // Salt's users have a fork that takes the first label. kapicorp takes the last one.
@@ -40,12 +42,13 @@ pub fn parameters(
         })
     };
     let value = |value| Slot::Value(value, Origin::NONE);
-    let name = map(vec![
-        ("full", value(Value::Str(item.name.clone()))),
-        ("short", value(Value::Str(short))),
-        ("path", value(Value::text(join(&parts)))),
-        ("parts", value(Value::list(parts.into_iter().map(Value::Str).collect()))),
-    ]);
+    let mut entries =
+        vec![("full", value(Value::Str(item.name.clone()))), ("short", value(Value::Str(short)))];
+    if !settings.old_rules.has(OldRule::ShortNames) {
+        entries.push(("path", value(Value::text(join(&parts)))));
+        entries.push(("parts", value(Value::list(parts.into_iter().map(Value::Str).collect()))));
+    }
+    let name = map(entries);
     let environment = self::environment(environment, settings);
     let about = map(vec![("name", Slot::Map(name)), ("environment", environment)]);
     map(vec![(AUTOMATIC, Slot::Map(about))])

@@ -33,6 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use serde::Serialize;
 
 use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
+use crate::base::old_rules::OldRules;
 use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::database::Database;
@@ -142,10 +143,20 @@ impl Inventory {
         Inventory::open_at(options, None)
     }
 
+    /// Opens the inventory with rules of old programs.
+    pub(crate) fn open_with(options: &Map, rules: OldRules) -> Result<Inventory> {
+        Inventory::open_by(options, None, rules)
+    }
+
     /// Opens the inventory with its folders as they are in a revision of the repository that contains them.
     pub(crate) fn open_at(options: &Map, revision: Option<Arc<Revision>>) -> Result<Inventory> {
-        let (settings, mut warnings) =
+        Inventory::open_by(options, revision, OldRules::default())
+    }
+
+    fn open_by(options: &Map, revision: Option<Arc<Revision>>, rules: OldRules) -> Result<Inventory> {
+        let (mut settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
+        settings.old_rules = rules;
         let settings = Arc::new(settings);
         let database = Database::new(settings.clone(), revision.clone())?;
         warnings.extend(configuration::unread_file(options, &settings));

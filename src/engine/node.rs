@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, Link, MAX_FAULTS, Result, Warning, truncate_faults};
+use crate::base::old_rules::OldRule;
 use crate::base::secrets::Secrets;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
@@ -14,7 +15,7 @@ use crate::engine::context::{Answer, Computation, Layers, NodeRequest, grains};
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::Dependencies;
-use crate::engine::linearize::{ExtraParameters, LinearizationInput, linearize};
+use crate::engine::linearize::{ExtraParameters, IncludedBy, LinearizationInput, linearize};
 use crate::engine::sequence::Sequence;
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
@@ -93,7 +94,11 @@ impl Computation<'_> {
             uri: uri.into(),
             environment: merged.environment.clone(),
             classes: linearization.classes(),
-            applications: applications(layers.iter().map(|layer| &layer.applications)),
+            applications: if self.settings.old_rules.has(OldRule::RemovalsInClass) {
+                applications_by_class(merged)
+            } else {
+                applications(layers.iter().map(|layer| &layer.applications))
+            },
             parameters,
             exports,
             warnings: all,
@@ -375,6 +380,42 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
         };
     }
     (depth, origin)
+}
+
+/// Applications as salt-formulas/reclass merges them: those of a class and of all that it includes become one
+/// list, which keeps no removals, before they merge into the list of the includer (S8).
+fn applications_by_class(merged: &Layers) -> Vec<Text> {
+    let steps = merged.linearization.sequence.steps();
+    let included: Vec<_> = steps.iter().flat_map(|step| &step.added.included).collect();
+    let of_file: FxHashMap<FileId, &Applications> =
+        merged.all().map(|layer| (layer.file, &layer.applications)).collect();
+    let mut lists: Vec<Vec<Text>> = vec![Vec::new(); included.len() + 1];
+    // A file comes before the files that it includes, so the last one is complete first. The lists of the
+    // included files are collected in reverse.
+    let mut of_included: Vec<Vec<usize>> = vec![Vec::new(); included.len() + 1];
+    for (at, file) in included.iter().enumerate() {
+        let includer = if let IncludedBy::Includer(index) = file.by { index } else { 0 };
+        of_included[includer].push(at + 1);
+    }
+    for at in (0..lists.len()).rev() {
+        let file = at.checked_sub(1).map_or(merged.layer.file, |at| included[at].file);
+        let mut all: Vec<Text> = Vec::new();
+        for name in of_included[at].iter().flat_map(|inner| &lists[*inner]) {
+            if !all.contains(name) {
+                all.push(name.clone());
+            }
+        }
+        if let Some(own) = of_file.get(&file) {
+            all.retain(|name| !own.removals.iter().any(|(removed, _)| removed == name));
+            for (added, _) in &own.additions {
+                if !all.contains(added) {
+                    all.push(added.clone());
+                }
+            }
+        }
+        lists[at] = all;
+    }
+    lists.swap_remove(0)
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).

@@ -15,7 +15,7 @@ use crate::output::redact::Redaction;
 
 /// A change and its nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(in crate::analysis) struct Group {
     /// The change. For a list, old and new are the values in the first node, and the items are common to all
     /// nodes.
     pub change: NodeChange,
@@ -53,7 +53,7 @@ impl Group {
     }
 
     /// The change as data, with secrets masked.
-    pub(super) fn into_change(self, redaction: &Redaction, delimiter: &str) -> ValueChange {
+    pub(in crate::analysis) fn into_change(self, redaction: &Redaction, delimiter: &str) -> ValueChange {
         let change = &self.change;
         let masked = |value: &Value| redaction.value(&change.path, value);
         let item = |item: &ListItem| ItemChange {
@@ -89,27 +89,32 @@ impl Group {
     }
 }
 
-/// The key for joining groups: section, path, and the places on both sides. For a list, the places of the
-/// removed and added items.
-type GroupKey = (Section, Vec<Key>, Vec<(bool, Option<Site>)>);
+/// The key for joining groups: section, path, and the places on both sides with their layers. For a list, the
+/// places of the removed and added items.
+type GroupKey = (Section, Vec<Key>, Vec<(bool, Option<Site>, Option<String>)>);
 
 /// Joins the groups with one path and the same places, even if the values differ by node: `url:
-/// http://${name}/v1` is one change. The places must be filled in.
-pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
+/// http://${name}/v1` is one change. The places must be filled in. If the old values are recorded, they have no
+/// places, and the cause of all groups is the same.
+pub(in crate::analysis) fn together(groups: Vec<Group>, is_old_recorded: bool) -> Vec<Group> {
     let mut indexes: FxHashMap<GroupKey, usize> = FxHashMap::default();
     let mut all: Vec<Group> = Vec::with_capacity(groups.len());
     for group in groups {
-        let site = |place: &Option<ValuePlace>| place.as_ref().and_then(|place| place.site.clone());
+        let key = |added: bool, place: &Option<ValuePlace>| {
+            let site = place.as_ref().and_then(|place| place.site.clone());
+            let layer = place.as_ref().filter(|_| is_old_recorded && site.is_none());
+            (added, site, layer.map(|place| place.layer.clone()))
+        };
         let change = &group.change;
-        let sites: Vec<(bool, Option<Site>)> = if change.items.is_empty() {
+        let sites: Vec<_> = if change.items.is_empty() {
             let sides = [(false, &change.old, &group.old_place), (true, &change.new, &group.new_place)];
             let sides = sides.into_iter().filter(|(_, value, _)| value.is_some());
-            sides.map(|(added, _, place)| (added, site(place))).collect()
+            sides.map(|(added, _, place)| key(added, place)).collect()
         } else {
-            change.items.iter().map(|item| (item.added, site(&item.place))).collect()
+            change.items.iter().map(|item| key(item.added, &item.place)).collect()
         };
         // Without a place in a file, groups have no common cause.
-        if sites.iter().any(|(_, site)| site.is_none()) {
+        if !is_old_recorded && sites.iter().any(|(_, site, _)| site.is_none()) {
             all.push(group);
             continue;
         }

@@ -6,7 +6,7 @@ use crate::base::value::Value;
 
 /// One item that a list loses or gains.
 #[derive(Clone, Debug)]
-pub(super) struct ListItem {
+pub(in crate::analysis) struct ListItem {
     /// Whether only the new list has it.
     pub added: bool,
     /// Its index in the list that has it.

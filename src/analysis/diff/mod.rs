@@ -22,14 +22,16 @@ use crate::base::value::{Map, Text, Value};
 use crate::output::redact::Redaction;
 use crate::output::report::{Finding, Level};
 
-use groups::{Group, Groups, together};
+pub(super) use groups::together;
+use groups::{Group, Groups};
 use items::ListItem;
-use nodes::NodeDifference;
-use side::place;
+pub(super) use nodes::{NodeDifference, Renderer};
+pub(super) use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
-use values::NodeChange;
+pub(super) use text::{blocks, count, summary_lines};
 pub use values::Section;
+pub(super) use values::{NodeChange, changes};
 
 /// The branches and tags of the repository around a folder, those with the latest commits first. They are
 /// names of states, as revisions are; without a repository there are none.
@@ -151,7 +153,7 @@ impl Difference {
     }
 
     /// Sorts the nodes by their kind of difference. Returns the changes of values.
-    fn take(&mut self, nodes: Vec<(Text, NodeDifference)>) -> Vec<Group> {
+    pub(super) fn take(&mut self, nodes: Vec<(Text, NodeDifference)>) -> Vec<Group> {
         self.nodes = nodes.len();
         let mut groups = Groups::default();
         for (name, node) in nodes {
@@ -214,7 +216,7 @@ pub fn diff(
             let mut groups = difference.take(nodes::nodes(before, now, &globs));
             place(&mut groups, before, &redaction, true);
             place(&mut groups, now, &redaction, false);
-            let groups = together(groups).into_iter();
+            let groups = together(groups, false).into_iter();
             difference.changes = groups.map(|group| group.into_change(&redaction, &delimiter)).collect();
             Ok::<_, Error>(difference)
         })

@@ -18,7 +18,7 @@ use crate::model::merge_options::enabled;
 
 /// The difference of a node.
 #[derive(Debug)]
-pub(super) enum NodeDifference {
+pub(in crate::analysis) enum NodeDifference {
     /// No difference.
     Same,
     /// It fails on both sides with the same faults.
@@ -61,19 +61,25 @@ pub(super) fn nodes(
 }
 
 /// One side in one thread.
-struct Renderer<'a> {
+pub(in crate::analysis) struct Renderer<'a> {
     computation: Computation<'a>,
     /// Keeps the linearizations alive: other nodes reuse the sequence of a class only while a node holds it.
     sequences: RefCell<Vec<Arc<Sequence>>>,
 }
 
 impl<'a> Renderer<'a> {
-    fn new(computation: Computation<'a>) -> Renderer<'a> {
+    /// A renderer for the calling thread.
+    pub fn new(computation: Computation<'a>) -> Renderer<'a> {
         Renderer { computation, sequences: RefCell::default() }
     }
 
+    /// The separator of keys in a reference.
+    pub fn delimiter(&self) -> &str {
+        &self.computation.settings.delimiter
+    }
+
     /// The result of a node; `None` if this side has no node of that name.
-    fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
+    pub fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
         self.computation.catalog.nodes.contains_key(name).then(|| {
             let answer = self.computation.answer(NodeRequest::plain(name))?;
             self.sequences.borrow_mut().push(answer.sequence);

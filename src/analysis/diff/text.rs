@@ -17,6 +17,11 @@ pub const NAMED: usize = 6;
 
 /// The text of a difference. `named` is the number of names above a block.
 pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
+    blocks(difference, named, paint) + &line(difference)
+}
+
+/// The text without its last lines.
+pub(in crate::analysis) fn blocks(difference: &Difference, named: usize, paint: Paint) -> String {
     let mut writer = DiffWriter { out: String::new(), named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
     writer.problems("is new, and does not render", &difference.unrendered, Style::Error);
@@ -39,13 +44,17 @@ pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
         }
         writer.out.push('\n');
     }
-    writer.out.push_str(&line(difference));
     writer.out
 }
 
 /// A summary: the counts, the nodes that exist or render on one side only, and the changed paths with their
 /// number of nodes. `named` is the maximum number of names in one line.
 pub fn summary(difference: &Difference, named: usize) -> String {
+    summary_lines(difference, named) + &line(difference)
+}
+
+/// The summary without its last lines.
+pub(in crate::analysis) fn summary_lines(difference: &Difference, named: usize) -> String {
     let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
     for change in &difference.changes {
         let (nodes, differs) = nodes.entry(place_of(change)).or_default();
@@ -76,11 +85,11 @@ pub fn summary(difference: &Difference, named: usize) -> String {
             let _ = writeln!(out, "{number}  {what}: {}", listed(&on_one_side, named));
         }
     }
-    out.push_str(&line(difference));
     out
 }
 
-fn count(number: usize, what: &str) -> String {
+/// `1 node`, `2 nodes`.
+pub(in crate::analysis) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

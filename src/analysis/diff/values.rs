@@ -38,7 +38,7 @@ impl fmt::Display for Section {
 
 /// A path at which two results differ.
 #[derive(Clone, Debug)]
-pub(super) struct NodeChange {
+pub(in crate::analysis) struct NodeChange {
     /// The section of the node.
     pub section: Section,
     /// The path in the section; empty for sections that are one value.
@@ -56,11 +56,11 @@ pub(super) struct NodeChange {
 }
 
 /// The key of equal changes: section, path without list indexes, old and new value.
-pub(super) type Sameness = (Section, Vec<Option<String>>, String);
+pub(in crate::analysis) type Sameness = (Section, Vec<Option<String>>, String);
 
 impl NodeChange {
     /// Splits the change of a list into its items, because other nodes may share only some of them.
-    pub(super) fn split(mut self) -> Vec<NodeChange> {
+    pub(in crate::analysis) fn split(mut self) -> Vec<NodeChange> {
         let items = std::mem::take(&mut self.items);
         if items.is_empty() {
             return vec![self];
@@ -69,7 +69,7 @@ impl NodeChange {
     }
 
     /// The key of this change, independent of its position in lists. The change must be split.
-    pub(super) fn sameness(&self) -> Sameness {
+    pub(in crate::analysis) fn sameness(&self) -> Sameness {
         let text = |value: Option<&Value>| value.map_or("-".into(), crate::base::pystr::repr);
         let what = match self.items.first() {
             None => format!("{}\0{}", text(self.old.as_ref()), text(self.new.as_ref())),
@@ -98,7 +98,7 @@ impl NodeChange {
 /// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
 /// mappings or lists are compared index by index, all others by removed and added items. If `list_keys` knows
 /// keys for a list, its items are compared with those that have the same values at these keys.
-pub(super) fn changes(old: &NodeInfo, new: &NodeInfo, list_keys: &ListKeys<'_>) -> Vec<NodeChange> {
+pub(in crate::analysis) fn changes(old: &NodeInfo, new: &NodeInfo, list_keys: &ListKeys<'_>) -> Vec<NodeChange> {
     let mut comparison = ValueComparison {
         section: Section::Environment,
         list_keys,

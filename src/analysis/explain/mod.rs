@@ -317,7 +317,14 @@ pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
 
 /// Fails if a glob matches no node in any of the catalogs.
 pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
-    let names = || catalogs.iter().flat_map(|catalog| catalog.nodes.keys());
+    check_names(|| catalogs.iter().flat_map(|catalog| catalog.nodes.keys()), globs)
+}
+
+/// The same for any names of nodes.
+pub(crate) fn check_names<'n, N: Iterator<Item = &'n Text> + Clone>(
+    names: impl Fn() -> N,
+    globs: &[String],
+) -> Result<()> {
     let mut missing = Vec::new();
     for text in globs {
         let glob = Glob::new(text);

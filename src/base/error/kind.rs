@@ -303,6 +303,19 @@ kinds! {
     NothingMatches { what: &'static str, name: String, similar: Option<String> } "nothing-matches" 74
         "no {what} matches '{name}'";
 
+    // Comparisons.
+    /// A file or folder that `reclass compare` was given does not hold the answers of another program. It takes
+    /// the output of `--inventory` in YAML or JSON, a folder with the output of `--nodeinfo` in a file per node,
+    /// and with `pillars:` the output of `salt '*' pillar.items --out json --static`.
+    OldAnswers { path: String, message: String } "old-answers" 65
+        "'{path}' holds no answers to compare: {message}";
+    /// The program that `reclass compare` was given cannot be run, or it fails for every node.
+    OldProgram { program: String, message: String } "old-program" 74
+        "cannot use the program '{program}': {message}";
+    /// The program that `reclass compare` was given has no answer for a node. The message is its own.
+    OldRefusal { message: String } "old-refusal" 65
+        "{message}";
+
     // Lints.
     /// A finding of lint: the rule is its code.
     Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1

@@ -4,6 +4,7 @@
 //! Verbs and the flags of the Python programs are in one program. A word in the first position is a verb; a
 //! command line without one is parsed as in Python.
 
+pub mod compare;
 pub mod complete;
 pub mod diff;
 pub mod explain;
@@ -58,6 +59,7 @@ pub const VERBS: &[Verb] = &[
     explain::VERB,
     lint::VERB,
     diff::VERB,
+    compare::VERB,
     list::NODES,
     list::CLASSES,
     list::APPLICATIONS,

@@ -1,0 +1,283 @@
+//! Compares the answers of another program with those of this one, and finds the cause of each difference.
+//!
+//! A cause is found by acting: the nodes that differ are rendered again with one ruling of `docs/semantics.md`
+//! turned off. If a difference is gone, the ruling is its cause. What no ruling explains comes first.
+
+mod causes;
+mod normal;
+mod old;
+mod render;
+mod rules;
+mod text;
+
+use serde::Serialize;
+
+use crate::analysis::diff::{Difference, NodeDifference, Section, place, together};
+use crate::analysis::explain::check_names;
+use crate::base::error::{Error, Result};
+use crate::base::old_rules::OldRules;
+use crate::base::pattern::{Glob, chosen};
+use crate::base::secrets::{Cover, MASK};
+use crate::base::settings::Settings;
+use crate::base::stack::grow;
+use crate::base::value::{Key, Map, Text, Value};
+use crate::engine::Inventory;
+use crate::engine::context::{Computation, NodeRequest};
+use crate::output::redact::Redaction;
+
+use causes::{CauseSet, Causes};
+pub use normal::OldForm;
+pub use old::{OldAnswers, OldNode, OldSections};
+use render::Comparing;
+use rules::{ALTERNATIVES, refusal};
+pub use text::{summary, text};
+
+/// What to compare.
+#[derive(Clone, Default, Debug)]
+pub struct ComparedParts {
+    /// Names or globs of nodes; none for all.
+    pub nodes: Vec<String>,
+    /// Globs of the first keys of parameters to compare; none for all.
+    pub only: Vec<String>,
+    /// Globs of the first keys of parameters to leave out.
+    pub except: Vec<String>,
+}
+
+/// The comparison with another program, as in `--output json` and Python. `docs/compare.md` describes it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Comparison {
+    /// The name of the old answers: a file, a folder or a program.
+    pub old: String,
+    /// The number of nodes that were compared.
+    pub nodes: usize,
+    /// The number of nodes that differ.
+    pub touched: usize,
+    /// The number of differences without a cause: changes, and nodes that exist or render on one side only.
+    pub unexplained: usize,
+    /// Nodes of the inventory that the old answers do not have. They are not compared.
+    pub unanswered: Vec<Text>,
+    /// The differences by their cause, those without a cause first.
+    pub causes: Vec<ExplainedDifference>,
+    /// The smallest set of settings that gives old values back; null if no setting does.
+    pub settings: Option<Value>,
+    /// The number of differences that remain with these settings.
+    pub remaining: usize,
+}
+
+/// The differences of one cause.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ExplainedDifference {
+    /// The rulings that explain the differences together. Without any, they are unexplained.
+    pub rulings: Vec<ComparedRuling>,
+    /// The differences.
+    pub difference: Difference,
+}
+
+/// A ruling as a cause.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ComparedRuling {
+    /// Its number in `docs/semantics.md`.
+    pub ruling: &'static str,
+    /// The ruling, and what the old program does.
+    pub sentence: &'static str,
+    /// The setting that gives the old value, if there is one.
+    pub setting: Option<Value>,
+}
+
+impl Comparison {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.touched == 0
+    }
+}
+
+impl Difference {
+    /// The number of differences: changes, and nodes that exist or render on one side only.
+    fn count(&self) -> usize {
+        let sides = [&self.broken, &self.mended, &self.otherwise];
+        self.changes.len()
+            + self.added.len()
+            + self.removed.len()
+            + sides.into_iter().map(Vec::len).sum::<usize>()
+    }
+}
+
+/// Compares an inventory with the answers of another program. A name or glob of a node that neither has is an
+/// error.
+pub fn compare(
+    options: &Map,
+    old: &OldAnswers,
+    parts: &ComparedParts,
+    show_secrets: bool,
+) -> Result<Comparison> {
+    let mut options = options.clone();
+    // The inventory is read a few times in all, so a watch does not pay off.
+    options.insert("cache".into(), Value::text("stat"));
+    let inventory = Inventory::open_with(&options, OldRules::default())?;
+    let redaction =
+        if show_secrets { Redaction::none() } else { Redaction::of(inventory.settings()) };
+    let delimiter = Settings::from_options(&options)?.0.delimiter;
+    inventory.inspect(|now| {
+        check_names(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
+        let names = compared_nodes(now, old, &parts.nodes);
+        let comparing = Comparing::new(&options, old, parts);
+        let differences = comparing.differences(now, &names.compared);
+        let causes = Causes::find(&comparing, &names.compared, differences)?;
+        let remedy = causes.remedy(&comparing, &names.compared)?;
+        let mut comparison = Comparison {
+            old: old.name.clone(),
+            nodes: names.compared.len(),
+            touched: causes.touched(),
+            unanswered: names.unanswered,
+            settings: remedy.settings,
+            remaining: remedy.remaining,
+            ..Comparison::default()
+        };
+        for (cause, nodes) in causes.by_cause() {
+            let difference = difference(nodes, now, old, &redaction, &delimiter);
+            let rulings = cause.rulings(&options);
+            if rulings.is_empty() {
+                comparison.unexplained = difference.count();
+            }
+            comparison.causes.push(ExplainedDifference { rulings, difference });
+        }
+        Ok::<_, Error>(comparison)
+    })?
+}
+
+/// The nodes to compare, and those that cannot be compared.
+struct ComparedNodes {
+    compared: Vec<Text>,
+    unanswered: Vec<Text>,
+}
+
+fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[String]) -> ComparedNodes {
+    let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
+    let mut all: Vec<Text> = now
+        .catalog
+        .nodes
+        .keys()
+        .chain(old.nodes.keys())
+        .filter(|name| chosen(&globs, name))
+        .cloned()
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    let (compared, unanswered) =
+        all.into_iter().partition(|name| old.is_complete || old.nodes.contains_key(name));
+    ComparedNodes { compared, unanswered }
+}
+
+/// The differences of one cause, with places, secrets masked.
+fn difference(
+    nodes: Vec<(Text, NodeDifference)>,
+    now: &Computation<'_>,
+    old: &OldAnswers,
+    redaction: &Redaction,
+    delimiter: &str,
+) -> Difference {
+    let mut difference = Difference { old: old.name.clone(), new: ".".into(), ..Difference::default() };
+    let mut groups = difference.take(nodes);
+    let raw: Vec<Option<Value>> = groups.iter().map(|group| group.change.new.clone()).collect();
+    place(&mut groups, now, redaction, false);
+    if !redaction.secrets.is_none() {
+        for (group, raw) in groups.iter_mut().zip(raw) {
+            let secrets = group.nodes.first().map(|node| secrets_of(node, now, old, redaction));
+            let is_masked = raw.is_some() && raw != group.change.new;
+            for value in [&mut group.change.old, &mut group.change.new].into_iter().flatten() {
+                if matches!(group.change.section, Section::Parameters | Section::Exports) {
+                    *value = without_texts(value, secrets.as_deref().unwrap_or_default());
+                }
+            }
+            // How the other program made the old value is not known. If the new one depends on a secret, the old
+            // one may too.
+            if let Some(value) = group.change.old.as_mut().filter(|_| is_masked) {
+                *value = redaction.unchanged(value, None);
+            }
+        }
+    }
+    let groups = together(groups, true).into_iter();
+    difference.changes = groups.map(|group| group.into_change(redaction, delimiter)).collect();
+    difference
+}
+
+/// The shortest text that is looked for in other values.
+const SHORTEST: usize = 4;
+
+/// The texts below secret keys of a node, in the old answer and in the new one.
+fn secrets_of(node: &Text, now: &Computation<'_>, old: &OldAnswers, redaction: &Redaction) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some(OldNode::Answer(sections)) = old.nodes.get(node) {
+        for section in [&sections.parameters, &sections.exports].into_iter().flatten() {
+            secret_texts(section, Cover::Open, redaction, &mut texts);
+        }
+    }
+    if now.catalog.nodes.contains_key(node)
+        && let Ok(answer) = now.answer(NodeRequest::plain(node))
+    {
+        for section in [&answer.info.parameters, &answer.info.exports] {
+            secret_texts(section, Cover::Open, redaction, &mut texts);
+        }
+    }
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+fn secret_texts(value: &Value, cover: Cover, redaction: &Redaction, texts: &mut Vec<String>) {
+    match value {
+        Value::Map(map) => grow(|| {
+            for (key, value) in map.iter() {
+                secret_texts(value, redaction.secrets.below(cover, key), redaction, texts);
+            }
+        }),
+        Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+            grow(|| items.iter().for_each(|item| secret_texts(item, cover, redaction, texts)));
+        }
+        Value::Str(text) if cover != Cover::Open && text.len() >= SHORTEST => texts.push(text.to_string()),
+        _ => {}
+    }
+}
+
+/// The value, with the mask in place of each text that contains a secret.
+fn without_texts(value: &Value, secrets: &[String]) -> Value {
+    match value {
+        Value::Map(map) => grow(|| {
+            let entry = |(key, value): (&Key, &Value)| (key.clone(), without_texts(value, secrets));
+            Value::map(map.iter().map(entry).collect::<Map>())
+        }),
+        Value::List(items) => {
+            grow(|| Value::list(items.iter().map(|item| without_texts(item, secrets)).collect()))
+        }
+        Value::Str(text) if secrets.iter().any(|secret| text.contains(secret.as_str())) => Value::text(MASK),
+        other => other.clone(),
+    }
+}
+
+impl CauseSet {
+    /// The rulings of the cause; none if there is no cause.
+    fn rulings(&self, options: &Map) -> Vec<ComparedRuling> {
+        match self {
+            CauseSet::Unexplained => Vec::new(),
+            CauseSet::Alternatives(set) => {
+                let all = set.iter().filter_map(|index| ALTERNATIVES.get(*index));
+                let ruling = |alternative: &rules::Alternative| ComparedRuling {
+                    ruling: alternative.ruling,
+                    sentence: alternative.sentence,
+                    setting: alternative
+                        .setting(options)
+                        .map(|(name, value)| Value::map(Map::from_iter([(Key::from(name), value)]))),
+                };
+                all.map(ruling).collect()
+            }
+            CauseSet::Refusal(code) => {
+                let ruling = refusal(code)
+                    .map(|(ruling, sentence)| ComparedRuling { ruling, sentence, setting: None });
+                ruling.into_iter().collect()
+            }
+        }
+    }
+}

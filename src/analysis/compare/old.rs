@@ -1,0 +1,270 @@
+//! Reads the answers of another program: the output of `--inventory`, a folder with a file per node, or pillars.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::normal::{OldForm, normal, of_json};
+use crate::base::error::{Error, Fault, Kind, Result, article};
+use crate::base::value::{Map, Text, Value};
+use crate::engine::NodeInfo;
+use crate::storage::fs;
+use crate::yaml::compose::compose;
+use crate::yaml::to_value;
+
+/// Maximum size of a file with answers, in bytes: an inventory of thousands of nodes has hundreds of megabytes.
+const LARGEST: usize = 1 << 32;
+
+/// The answers of another program.
+#[derive(Clone, Debug)]
+pub struct OldAnswers {
+    /// Their name in messages.
+    pub name: String,
+    /// The form of the values.
+    pub form: OldForm,
+    /// The answers by node.
+    pub nodes: BTreeMap<Text, OldNode>,
+    /// Whether these are all nodes of the other program. Otherwise, a node without an answer is not compared.
+    pub is_complete: bool,
+    /// Names in the file that have no usable answer, as of minions that did not return.
+    pub unanswered: Vec<Text>,
+}
+
+/// The answer for one node.
+#[derive(Clone, Debug)]
+pub enum OldNode {
+    /// The values.
+    Answer(OldSections),
+    /// There is none: the message of the program.
+    Refused(String),
+}
+
+/// The recorded sections of a node. A section that was not recorded is not compared.
+#[derive(Clone, Default, Debug)]
+pub struct OldSections {
+    /// The environment.
+    pub environment: Option<Value>,
+    /// The classes.
+    pub classes: Option<Vec<Text>>,
+    /// The applications.
+    pub applications: Option<Vec<Text>>,
+    /// The parameters, a mapping.
+    pub parameters: Option<Value>,
+    /// The exports, a mapping.
+    pub exports: Option<Value>,
+}
+
+fn fault(name: &str, message: impl Into<String>) -> Error {
+    Fault::new(Kind::OldAnswers { path: name.to_owned(), message: message.into() }).into()
+}
+
+impl OldAnswers {
+    /// No answers yet.
+    pub fn new(name: &str, form: OldForm) -> OldAnswers {
+        let (name, nodes) = (name.to_owned(), BTreeMap::new());
+        OldAnswers { name, form, nodes, is_complete: false, unanswered: Vec::new() }
+    }
+
+    /// Reads a file with the output of `reclass --inventory`, or a folder with the output of
+    /// `reclass --nodeinfo` in a file per node.
+    pub fn read(path: &str) -> Result<OldAnswers> {
+        let place = Path::new(path);
+        if place.is_dir() {
+            return OldAnswers::of_folder(path);
+        }
+        let (data, form) = data_of(place)?;
+        let mut answers = OldAnswers::new(path, form);
+        let map = data.as_map().ok_or_else(|| not_a_mapping(path, &data))?;
+        match map.get("nodes") {
+            Some(Value::Map(nodes)) => {
+                answers.is_complete = true;
+                for (name, node) in nodes.iter() {
+                    let name = crate::base::pystr::str(&name.0);
+                    let node = node.as_map().filter(|node| is_nodeinfo(node));
+                    let node =
+                        node.ok_or_else(|| fault(path, format!("'nodes:{name}' is no answer for a node")))?;
+                    answers.add(name.into(), node);
+                }
+            }
+            _ if is_nodeinfo(map) => answers.add(name_of(map, place), map),
+            _ => {
+                let message = "it has neither the nodes of 'reclass --inventory' nor the answer for one node; for pillars, say pillars:FILE";
+                return Err(fault(path, message));
+            }
+        }
+        Ok(answers)
+    }
+
+    fn of_folder(path: &str) -> Result<OldAnswers> {
+        let entries = fs::entries(Path::new(path)).map_err(|error| fault(path, fs::reason(&error)))?;
+        let mut answers = OldAnswers::new(path, OldForm::Json);
+        let mut forms = Vec::new();
+        for file in entries {
+            let extension = file.extension().and_then(|extension| extension.to_str());
+            if !matches!(extension, Some("json" | "yml" | "yaml")) {
+                continue;
+            }
+            let (data, form) = data_of(&file)?;
+            let shown = fs::display(&file);
+            match data.as_map() {
+                Some(map) if is_nodeinfo(map) => answers.add(name_of(map, &file), map),
+                _ => return Err(fault(&shown, "it is no answer for a node")),
+            }
+            forms.push(form);
+        }
+        // JSON keeps less than YAML, so with one file of JSON all values are compared as JSON.
+        if !forms.is_empty() && forms.iter().all(|form| *form == OldForm::Yaml) {
+            answers.form = OldForm::Yaml;
+        }
+        if answers.nodes.is_empty() {
+            return Err(fault(path, "it has no file NODE.yml or NODE.json"));
+        }
+        Ok(answers)
+    }
+
+    /// Reads the output of `salt '*' pillar.items --out json --static`.
+    pub fn pillars(path: &str) -> Result<OldAnswers> {
+        let (data, _) = data_of(Path::new(path))?;
+        let map = data.as_map().ok_or_else(|| not_a_mapping(path, &data))?;
+        Ok(OldAnswers::of_pillars(path, map))
+    }
+
+    /// Pillars by minion.
+    pub fn of_pillars(name: &str, pillars: &Map) -> OldAnswers {
+        let mut answers = OldAnswers::new(name, OldForm::Pillar);
+        for (minion, pillar) in pillars {
+            let minion = Text::from(crate::base::pystr::str(&minion.0));
+            let answer = match pillar.as_map() {
+                // Salt puts errors into the pillar that it could not make.
+                Some(pillar) if pillar.contains_key("_errors") => {
+                    let errors = pillar.get("_errors").map(crate::base::pystr::str).unwrap_or_default();
+                    OldNode::Refused(errors)
+                }
+                Some(pillar) if !pillar.is_empty() => OldNode::Answer(OldSections::of_pillar(pillar)),
+                // `false`, or a sentence: the minion did not return.
+                _ => {
+                    answers.unanswered.push(minion);
+                    continue;
+                }
+            };
+            answers.nodes.insert(minion, answer);
+        }
+        answers
+    }
+
+    /// Adds the output of `reclass --nodeinfo`.
+    pub(super) fn add_output(&mut self, node: &Text, output: &str) {
+        let read = read(output.as_bytes());
+        let answer = match &read {
+            Ok((data, _)) => data.as_map().filter(|map| is_nodeinfo(map)),
+            Err(_) => None,
+        };
+        match answer {
+            Some(map) => {
+                let sections = OldSections::of_nodeinfo(map);
+                self.nodes.insert(node.clone(), OldNode::Answer(sections));
+            }
+            None => {
+                let message = "its output is no answer for a node".to_owned();
+                self.nodes.insert(node.clone(), OldNode::Refused(message));
+            }
+        }
+    }
+
+    fn add(&mut self, name: Text, nodeinfo: &Map) {
+        self.nodes.insert(name, OldNode::Answer(OldSections::of_nodeinfo(nodeinfo)));
+    }
+}
+
+impl OldSections {
+    fn of_nodeinfo(map: &Map) -> OldSections {
+        OldSections {
+            environment: map.get("environment").cloned(),
+            classes: map.get("classes").map(names),
+            applications: map.get("applications").map(names),
+            parameters: map.get("parameters").cloned(),
+            exports: map.get("exports").cloned(),
+        }
+    }
+
+    /// The pillar of a minion. Salt's adapters put the other sections under a key of their own.
+    fn of_pillar(map: &Map) -> OldSections {
+        let about = map.get("__reclass__").and_then(Value::as_map);
+        let section = |name: &str| about.and_then(|about| about.get(name));
+        let parameters = map.iter().filter(|(key, _)| key.as_str() != Some("__reclass__"));
+        let parameters: Map = parameters.map(|(key, value)| (key.clone(), value.clone())).collect();
+        OldSections {
+            environment: section("environment").cloned(),
+            classes: section("classes").map(names),
+            applications: section("applications").map(names),
+            parameters: Some(Value::map(parameters)),
+            exports: None,
+        }
+    }
+
+    /// The recorded node as an answer. Sections that were not recorded are those of `now`.
+    pub(super) fn completed(&self, now: &NodeInfo, form: OldForm) -> NodeInfo {
+        let value = |section: &Option<Value>, now: &Value| {
+            section.as_ref().map_or_else(|| now.clone(), |value| normal(value, form))
+        };
+        NodeInfo {
+            environment: value(&self.environment, &now.environment),
+            classes: self.classes.as_ref().map_or_else(|| now.classes.clone(), |names| names.clone().into()),
+            applications: self.applications.clone().unwrap_or_else(|| now.applications.clone()),
+            parameters: value(&self.parameters, &now.parameters),
+            exports: value(&self.exports, &now.exports),
+            ..now.clone()
+        }
+    }
+}
+
+fn names(value: &Value) -> Vec<Text> {
+    match value {
+        Value::List(items) => items.iter().map(|item| crate::base::pystr::str(item).into()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_nodeinfo(map: &Map) -> bool {
+    let has = |key: &str| map.contains_key(key);
+    has("parameters") && (has("classes") || has("applications") || has("__reclass__"))
+}
+
+/// The name of a node in its own answer, or the name of the file.
+fn name_of(map: &Map, path: &Path) -> Text {
+    let about = map.get("__reclass__").and_then(Value::as_map);
+    let own = about.and_then(|about| about.get("name").or_else(|| about.get("node")));
+    match own {
+        Some(Value::Str(name)) => name.clone(),
+        _ => path.file_stem().unwrap_or_default().to_string_lossy().into_owned().into(),
+    }
+}
+
+fn not_a_mapping(path: &str, data: &Value) -> Error {
+    fault(path, format!("it must be a mapping, not {}", article(data.type_name())))
+}
+
+fn data_of(path: &Path) -> Result<(Value, OldForm)> {
+    let (bytes, _) = fs::read(path, LARGEST)?;
+    read(&bytes).map_err(|message| fault(&fs::display(path), message))
+}
+
+/// Data in JSON or YAML.
+fn read(bytes: &[u8]) -> std::result::Result<(Value, OldForm), String> {
+    // YAML may begin like JSON, and JSON of Python may hold NaN, which only a YAML reader accepts.
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|byte| b"{[".contains(byte))
+        && let Ok(data) = serde_json::from_slice::<serde_json::Value>(bytes)
+    {
+        return Ok((of_json(&data), OldForm::Json));
+    }
+    let document = compose(bytes).map_err(|error| {
+        let first = error.first();
+        match &first.site {
+            Some(site) => format!("line {}, column {}: {}", site.line, site.column, first.kind),
+            None => first.kind.to_string(),
+        }
+    })?;
+    let value = document.root.as_ref().map_or(Value::Null, to_value);
+    let is_json = first == Some(&b'{') && bytes.trim_ascii_end().ends_with(b"}");
+    Ok((value, if is_json { OldForm::Json } else { OldForm::Yaml }))
+}

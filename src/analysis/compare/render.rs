@@ -1,0 +1,109 @@
+//! Renders the nodes with some rulings turned off, and compares them with the old answers.
+
+use std::collections::BTreeSet;
+
+use super::normal::{OldForm, normal};
+use super::old::{OldAnswers, OldNode};
+use super::rules::ALTERNATIVES;
+use super::ComparedParts;
+use crate::analysis::diff::{NodeDifference, Renderer, changes};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::old_rules::OldRules;
+use crate::base::parallel;
+use crate::base::pattern::{Glob, chosen};
+use crate::base::progress::WorkUnit;
+use crate::base::value::{Map, Text, Value};
+use crate::engine::context::Computation;
+use crate::engine::{Inventory, NodeInfo};
+use crate::output::wire::carry;
+
+/// The rulings that are turned off, as indexes of [`ALTERNATIVES`].
+pub(super) type Variation = BTreeSet<usize>;
+
+/// A comparison at work.
+pub(super) struct Comparing<'a> {
+    /// The options of the inventory.
+    pub options: &'a Map,
+    old: &'a OldAnswers,
+    only: Vec<Glob>,
+    except: Vec<Glob>,
+}
+
+impl<'a> Comparing<'a> {
+    /// A comparison of these parts.
+    pub fn new(options: &'a Map, old: &'a OldAnswers, parts: &ComparedParts) -> Comparing<'a> {
+        let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect();
+        Comparing { options, old, only: globs(&parts.only), except: globs(&parts.except) }
+    }
+
+    /// The differences of nodes, with these rulings turned off.
+    pub fn without(&self, variation: &Variation, nodes: &[Text]) -> Result<Vec<NodeDifference>> {
+        let (mut options, mut rules) = (self.options.clone(), OldRules::default());
+        for alternative in variation.iter().filter_map(|index| ALTERNATIVES.get(*index)) {
+            alternative.apply(&mut options, &mut rules);
+        }
+        let inventory = Inventory::open_with(&options, rules)?;
+        inventory.inspect(|now| self.differences(now, nodes))
+    }
+
+    /// The differences of nodes.
+    pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<NodeDifference> {
+        let context = **now;
+        parallel::each_counted(
+            WorkUnit::Nodes,
+            context.threads(),
+            nodes,
+            || Renderer::new(context.computation()),
+            |renderer, name| self.difference(renderer, name),
+            |_| false,
+        )
+    }
+
+    fn difference(&self, renderer: &Renderer<'_>, name: &Text) -> NodeDifference {
+        let now = renderer.render(name).map(|info| self.formed(info?, renderer.delimiter()));
+        match (self.old.nodes.get(name), now) {
+            (None, None) => NodeDifference::Same,
+            (None, Some(now)) => NodeDifference::Added(now.err().map_or_else(Vec::new, Error::into_faults)),
+            (Some(_), None) => NodeDifference::Removed,
+            (Some(OldNode::Refused(message)), Some(Ok(_))) => {
+                let kind = Kind::OldRefusal { message: message.clone() };
+                NodeDifference::Mended(vec![Fault { node: Some(name.clone()), ..Fault::new(kind) }])
+            }
+            (Some(OldNode::Refused(_)), Some(Err(_))) => NodeDifference::Failing,
+            (Some(OldNode::Answer(_)), Some(Err(error))) => NodeDifference::Broken(error.into_faults()),
+            (Some(OldNode::Answer(sections)), Some(Ok(now))) => {
+                let mut old = sections.completed(&now, self.old.form);
+                old.parameters = self.chosen(&old.parameters);
+                match changes(&old, &now, &|_| None) {
+                    changes if changes.is_empty() => NodeDifference::Same,
+                    changes => NodeDifference::Changed(changes),
+                }
+            }
+        }
+    }
+
+    /// An answer in the form of the old ones, with only the parameters to compare.
+    fn formed(&self, mut info: NodeInfo, delimiter: &str) -> Result<NodeInfo> {
+        let form = self.old.form;
+        info.parameters = self.chosen(&info.parameters);
+        if form == OldForm::Pillar {
+            info.parameters = carry(&info.parameters, "the pillar", delimiter)?;
+        }
+        info.environment = normal(&info.environment, form);
+        info.parameters = normal(&info.parameters, form);
+        info.exports = normal(&info.exports, form);
+        Ok(info)
+    }
+
+    fn chosen(&self, parameters: &Value) -> Value {
+        let Value::Map(map) = parameters else { return parameters.clone() };
+        if self.only.is_empty() && self.except.is_empty() {
+            return parameters.clone();
+        }
+        let entries = map.iter().filter(|(key, _)| {
+            let name = crate::base::pystr::str(&key.0);
+            chosen(&self.only, &name) && !self.except.iter().any(|glob| glob.matches(&name))
+        });
+        Value::map(entries.map(|(key, value)| (key.clone(), value.clone())).collect::<Map>())
+    }
+}

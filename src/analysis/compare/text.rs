@@ -1,0 +1,83 @@
+//! Writes a comparison as text: the differences below their causes, those without a cause first.
+
+use std::fmt::Write as _;
+
+use super::{Comparison, ExplainedDifference};
+use crate::analysis::diff::{NAMED, blocks, count, summary_lines};
+use crate::base::error::inert;
+use crate::output::style::{Paint, Style};
+use crate::yaml::emit::{EmitOptions, emit};
+
+/// The text of a comparison. `named` is the number of names above a block.
+pub fn text(comparison: &Comparison, named: usize, paint: Paint) -> String {
+    written(comparison, paint, |cause| blocks(&cause.difference, named, paint))
+}
+
+/// A summary: the number of nodes of each path, below the causes.
+pub fn summary(comparison: &Comparison, named: usize, paint: Paint) -> String {
+    written(comparison, paint, |cause| summary_lines(&cause.difference, named) + "\n")
+}
+
+fn written(
+    comparison: &Comparison,
+    paint: Paint,
+    blocks: impl Fn(&ExplainedDifference) -> String,
+) -> String {
+    let mut out = String::new();
+    for cause in &comparison.causes {
+        out.push_str(&heading(cause, paint));
+        out.push('\n');
+        out.push_str(&blocks(cause));
+    }
+    if !comparison.unanswered.is_empty() {
+        let named: Vec<String> = comparison.unanswered.iter().take(NAMED).map(|name| inert(name)).collect();
+        let more = comparison.unanswered.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let number = count(comparison.unanswered.len(), "node");
+        let verb = if comparison.unanswered.len() == 1 { "is" } else { "are" };
+        let _ = writeln!(out, "{number} {verb} not compared, without an old answer: {}{more}", named.join(", "));
+    }
+    out.push_str(&counted(comparison));
+    out.push_str(&remedy(comparison));
+    out
+}
+
+/// `unexplained`, or the rulings with their sentences and settings.
+fn heading(cause: &ExplainedDifference, paint: Paint) -> String {
+    if cause.rulings.is_empty() {
+        return paint.of(Style::Error, "unexplained: no ruling makes this difference") + "\n";
+    }
+    let mut out = String::new();
+    for ruling in &cause.rulings {
+        let name = paint.of(Style::Heading, ruling.ruling);
+        let _ = writeln!(out, "{name}: {}", ruling.sentence);
+        if let Some(setting) = &ruling.setting {
+            let line = emit(setting, &EmitOptions { pretty: false, no_refs: true });
+            let _ = writeln!(out, "  the old value: {}", line.trim_end().trim_matches(['{', '}']));
+        }
+    }
+    out
+}
+
+fn counted(comparison: &Comparison) -> String {
+    let nodes = count(comparison.nodes, "node");
+    if comparison.is_empty() {
+        return format!("nothing differs in {nodes}");
+    }
+    let changes: usize = comparison.causes.iter().map(|cause| cause.difference.count()).sum();
+    let verb = if comparison.touched == 1 { "differs" } else { "differ" };
+    let changes = count(changes, "difference");
+    format!("{} of {nodes} {verb}: {changes}, {} unexplained", comparison.touched, comparison.unexplained)
+}
+
+/// The settings that give old values back.
+fn remedy(comparison: &Comparison) -> String {
+    let Some(settings) = &comparison.settings else { return String::new() };
+    let settings = emit(settings, &EmitOptions { pretty: true, no_refs: true });
+    let rest = match comparison.remaining {
+        0 => "no difference remains",
+        1 => "1 value still differs",
+        _ => &format!("{} values still differ", comparison.remaining),
+    };
+    format!("\n\nWith this in reclass-config.yml {rest}:\n\n{}", settings.trim_end())
+}
