@@ -23,6 +23,7 @@ pub fn parameters(
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
     let whole = settings.old_rules.has(OldRule::WholeNames);
+    let composed = composed && !settings.old_rules.has(OldRule::ShortNames);
     let short = if composed || whole {
         parts.last().cloned().unwrap_or_else(|| item.name.clone())
     } else {
@@ -41,7 +42,12 @@ pub fn parameters(
             MapSlot::new(entries, Origin::NONE, false)
         })
     };
-    let value = |value| Slot::Value(value, Origin::NONE);
+    let value = |value| match value {
+        Value::Str(text) if settings.old_rules.has(OldRule::NamesWithReferences) => {
+            self::environment(&Value::Str(text), settings)
+        }
+        value => Slot::Value(value, Origin::NONE),
+    };
     let mut entries =
         vec![("full", value(Value::Str(item.name.clone()))), ("short", value(Value::Str(short)))];
     if !settings.old_rules.has(OldRule::ShortNames) {

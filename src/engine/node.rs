@@ -94,16 +94,22 @@ impl Computation<'_> {
             uri: uri.into(),
             environment: merged.environment.clone(),
             classes: linearization.classes(),
-            applications: if self.settings.old_rules.has(OldRule::RemovalsInClass) {
-                applications_by_class(merged)
-            } else {
-                applications(layers.iter().map(|layer| &layer.applications))
-            },
+            applications: self.applications(merged),
             parameters,
             exports,
             warnings: all,
             wire_value: OnceLock::new(),
             logged_warnings: OnceLock::new(),
+        }
+    }
+
+    fn applications(&self, merged: &Layers) -> Vec<Text> {
+        let rules = self.settings.old_rules;
+        let layers = merged.all().map(|layer| &layer.applications);
+        match (rules.has(OldRule::RemovalsInClass), rules.has(OldRule::RemovalsBefore)) {
+            (true, _) => applications_by_class(merged),
+            (_, true) => applications_removed_before(layers),
+            _ => applications(layers),
         }
     }
 
@@ -275,6 +281,9 @@ impl Computation<'_> {
 
     /// The environment in the node's file, or the default.
     pub fn original_environment(&self, layer: &Layer) -> Value {
+        if self.settings.old_rules.has(OldRule::BaseEnvironment) {
+            return Value::text("base");
+        }
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
 
@@ -307,8 +316,10 @@ impl Computation<'_> {
             // The forks match a top-level node as `./n`; users expect `n` (S19).
             let pathname = item.pathname(self.settings);
             match pathname.strip_prefix("./") {
-                Some(bare) => self.mappings.classes(&[&pathname, bare], grains),
-                None => self.mappings.classes(&[&pathname], grains),
+                Some(bare) if !self.settings.old_rules.has(OldRule::PathWithDot) => {
+                    self.mappings.classes(&[&pathname, bare], grains)
+                }
+                _ => self.mappings.classes(&[&pathname], grains),
             }
         } else {
             self.mappings.classes(&[&item.name], grains)
@@ -416,6 +427,28 @@ fn applications_by_class(merged: &Layers) -> Vec<Text> {
         lists[at] = all;
     }
     lists.swap_remove(0)
+}
+
+/// Applications as reclass-rs merges them: a removal of an absent application removes its next addition (S8).
+fn applications_removed_before<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
+    let mut all: Vec<Text> = Vec::new();
+    let mut pending: Vec<Text> = Vec::new();
+    for layer in layers {
+        for (removed, _) in &layer.removals {
+            match all.iter().position(|name| name == removed) {
+                Some(at) => drop(all.remove(at)),
+                None => pending.push(removed.clone()),
+            }
+        }
+        for (added, _) in &layer.additions {
+            if let Some(at) = pending.iter().position(|name| name == added) {
+                pending.remove(at);
+            } else if !all.contains(added) {
+                all.push(added.clone());
+            }
+        }
+    }
+    all
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).

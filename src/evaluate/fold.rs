@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
+use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
@@ -80,7 +81,14 @@ impl MergeKind {
 
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
-        let skip = replaced_count(&stack.entries);
+        let rules = self.settings.old_rules;
+        let skip = match stack.entries.last() {
+            _ if rules.has(OldRule::ReplacedValues) => 0,
+            Some(last) if rules.has(OldRule::LastScalar) && is_last_scalar(&last.slot) => {
+                stack.entries.len() - 1
+            }
+            _ => replaced_count(&stack.entries),
+        };
         let forgive = self.settings.ignore_overwritten_missing_references;
         let entries = &stack.entries[skip..];
         let found = self.fold_entries(entries, entries.len(), forgive);
@@ -165,7 +173,8 @@ impl Evaluator<'_> {
             if constant {
                 // Repeating the same value is no change (M5).
                 let strict = self.settings.strict_constant_parameters;
-                let same = !strict || self.same_value(output, &new).map_err(at)?;
+                let once = self.settings.old_rules.has(OldRule::ConstantsOnce);
+                let same = !strict || !once && self.same_value(output, &new).map_err(at)?;
                 let effect = match (strict, same) {
                     (false, _) => Effect::Ignored,
                     (true, true) => Effect::Repeats,
@@ -469,6 +478,15 @@ impl Evaluator<'_> {
 /// Whether the lists inside have their merge options already: those of a mapping that is written in a layer.
 fn has_rules(slot: &Slot) -> bool {
     matches!(slot, Slot::Map(_))
+}
+
+/// Whether a slot is text, or a scalar other than null.
+fn is_last_scalar(slot: &Slot) -> bool {
+    match slot {
+        Slot::Value(value, _) => !matches!(value, Value::Null | Value::List(_) | Value::Map(_)),
+        Slot::Text(template, _) => template.parts.len() > 1,
+        _ => false,
+    }
 }
 
 /// Moves a value out and leaves null.

@@ -10,6 +10,7 @@ use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
+use crate::base::old_rules::OldRule;
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
@@ -31,6 +32,8 @@ struct Mapping {
     classes: Vec<MappingWord>,
     /// The opening sentinel of references.
     open: Text,
+    /// Whether only the groups of Python are expanded.
+    python_groups: bool,
 }
 
 #[derive(Debug)]
@@ -142,8 +145,9 @@ impl Mapping {
             MappingPattern::Regex(regex) => {
                 let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
                 let Some(captures) = captures else { return Ok(None) };
-                let expand =
-                    |template: &str| expand(template, &captures).map_err(|message| self.fault(&message));
+                let expand = |template: &str| {
+                    expand(template, &captures, self.python_groups).map_err(|message| self.fault(&message))
+                };
                 let classes = self
                     .classes
                     .iter()
@@ -213,7 +217,8 @@ fn parse(source: &Text, settings: &Settings, grains: Option<&GrainRules>) -> Res
         None => MappingPattern::Glob(Glob::new(&key.text)),
     };
     let open = settings.reference_sentinels.0.clone();
-    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
+    let python_groups = settings.old_rules.has(OldRule::PythonGroups);
+    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open, python_groups })
 }
 
 /// Splits like Python's `shlex` in POSIX mode with `whitespace_split`. In a mapping with a regular

@@ -15,6 +15,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::base::failpoints::failpoint;
+use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -25,6 +26,8 @@ use crate::model::slot::{Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Slot, S
 pub struct Prefixes {
     overrides: Option<char>,
     constant: Option<char>,
+    /// Rules of old programs.
+    rules: OldRules,
 }
 
 impl Prefixes {
@@ -38,6 +41,7 @@ impl Prefixes {
         Prefixes {
             overrides: single(&settings.dict_key_override_prefix),
             constant: single(&settings.dict_key_constant_prefix),
+            rules: settings.old_rules,
         }
     }
 
@@ -49,6 +53,8 @@ impl Prefixes {
         if first.is_none() || rest.is_empty() {
             return (KeyPrefix::default(), key);
         }
+        // By the old rule, both prefixes of `~~` count.
+        let rest = if self.rules.has(OldRule::NoEmptyKeys) && self.is_lone(rest) { "" } else { rest };
         if first == self.overrides {
             (KeyPrefix { overrides: true, constant: false }, rest)
         } else if first == self.constant {
@@ -78,6 +84,18 @@ impl Prefixes {
                 bare => name = bare,
             }
         }
+    }
+
+    /// Whether a key is a prefix alone.
+    pub(crate) fn is_lone(&self, key: &str) -> bool {
+        let mut chars = key.chars();
+        let first = chars.next();
+        first.is_some() && chars.as_str().is_empty() && (first == self.overrides || first == self.constant)
+    }
+
+    /// Whether the value of a key keeps prefixes in it as text (M9).
+    pub(crate) fn keeps_below(&self, key: &Key) -> bool {
+        self.rules.has(OldRule::PrefixesAtTop) && self.is_prefixed(key)
     }
 
     pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
@@ -121,7 +139,8 @@ impl Normalized {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
             // The content may never merge, so prefixes that are still text take effect here (M9).
-            insert::<false>(&mut self.entries, key, single(settle(slot, prefixes), prefix), prefixes);
+            let slot = if prefixes.rules.has(OldRule::PrefixesAtTop) { slot } else { settle(slot, prefixes) };
+            insert::<false>(&mut self.entries, key, single(slot, prefix), prefixes);
         } else {
             insert::<false>(&mut self.entries, key, slot, prefixes);
         }

@@ -221,7 +221,8 @@ impl ListedTree<'_> {
             if self.count.fetch_add(1, Ordering::Relaxed) >= limit {
                 return Err(self.limit_error("number of files and folders", limit, "limit_files"));
             }
-            if name.to_bytes().starts_with(b".") {
+            let is_hidden = name.to_bytes().starts_with(b".") && !self.limits.hidden;
+            if is_hidden || name.to_bytes() == b".git" {
                 continue;
             }
             let mut kind = entry.file_type();
@@ -234,7 +235,7 @@ impl ListedTree<'_> {
                 kind = self.link_target_type(open, name, number, listing)?;
             }
             if kind == FileType::Directory {
-                if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
+                if self.limits.hidden || !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
                     inner.push(name.to_owned());
                 }
             } else if stem(name.to_bytes()).is_some() {

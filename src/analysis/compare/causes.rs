@@ -10,9 +10,9 @@ use std::hash::{Hash as _, Hasher as _};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::render::{Comparing, Variation};
-use super::rules::{ALTERNATIVES, refusal};
+use super::rules::{ALTERNATIVES, LEAKED_OBJECT, evidence};
 use crate::analysis::diff::{NodeChange, NodeDifference, Section};
-use crate::base::error::Result;
+use crate::base::error::{Fault, Result};
 use crate::base::pystr;
 use crate::base::value::{Key, Map, Text, Value};
 
@@ -23,8 +23,8 @@ pub(super) enum CauseSet {
     Unexplained,
     /// The difference is gone without these rulings.
     Alternatives(Variation),
-    /// An error of this code, which only a ruling makes.
-    Refusal(&'static str),
+    /// An error of this code, which only a ruling makes, or a value that only a defect makes.
+    Evidence(&'static str),
 }
 
 /// Identifies a difference of a node in another outcome.
@@ -40,9 +40,10 @@ impl ChangeKey {
     /// The key of a change that was split.
     fn of(change: &NodeChange) -> ChangeKey {
         let text = |key: &Key| pystr::repr(&key.0);
-        let item = change.items.first().map(|item| {
-            (item.added, change.item(item).map_or_else(String::new, pystr::repr))
-        });
+        let item = change
+            .items
+            .first()
+            .map(|item| (item.added, change.item(item).map_or_else(String::new, pystr::repr)));
         ChangeKey { section: change.section, path: change.path.iter().map(text).collect(), item }
     }
 }
@@ -106,7 +107,7 @@ impl Causes {
             let further = causes.find_single(comparing, &mut open)?;
             causes.find_combined(comparing, &mut open)?;
             for node in &mut open {
-                node.blame_refusals();
+                node.blame_evidence();
             }
             causes.nodes.append(&mut open);
             open = further;
@@ -217,6 +218,10 @@ impl Causes {
         let mut settings = Variation::new();
         let mut before = 0;
         for issue in self.nodes.iter().flat_map(|node| &node.issues) {
+            // No setting gives back an old refusal that anybody wants.
+            if matches!(issue.difference, IssueKind::Node(NodeDifference::Mended(_))) {
+                continue;
+            }
             before += 1;
             match &issue.cause {
                 Some(CauseSet::Alternatives(set)) if set.iter().all(is_setting) => settings.extend(set),
@@ -228,7 +233,8 @@ impl Causes {
         }
         let remaining = |settings: &Variation| -> Result<usize> {
             let differences = comparing.without(settings, names)?.into_iter();
-            let issues = differences.filter_map(|difference| NodeIssues::of(0, Variation::new(), difference));
+            let counted = differences.filter(|difference| !matches!(difference, NodeDifference::Mended(_)));
+            let issues = counted.filter_map(|difference| NodeIssues::of(0, Variation::new(), difference));
             Ok(issues.map(|node| node.issues.len()).sum())
         };
         // One that is not needed, or that makes more differences than it removes, is left out.
@@ -308,9 +314,11 @@ impl NodeIssues {
     /// and did not before.
     fn explain(&mut self, outcome: &NodeDifference, cause: &CauseSet) -> bool {
         let seen = Outcome::of(outcome);
+        let is_order = |index: &usize| ALTERNATIVES[*index].is_about_order();
+        let reorders = matches!(cause, CauseSet::Alternatives(set) if set.iter().any(is_order));
         let mut renders_now = false;
         for issue in self.issues.iter_mut().filter(|issue| issue.cause.is_none()) {
-            if seen.explains(&issue.difference) {
+            if seen.explains(&issue.difference) || reorders && seen.reorders(&issue.difference) {
                 issue.cause = Some(cause.clone());
                 renders_now |= matches!(
                     issue.difference,
@@ -321,15 +329,27 @@ impl NodeIssues {
         renders_now
     }
 
-    /// Errors that only a ruling makes are their own cause.
-    fn blame_refusals(&mut self) {
+    /// Errors that only a ruling makes are their own cause, and so are objects of Python in old values.
+    fn blame_evidence(&mut self) {
         for issue in self.issues.iter_mut().filter(|issue| issue.cause.is_none()) {
-            let IssueKind::Node(NodeDifference::Broken(faults)) = &issue.difference else { continue };
-            let codes = || faults.iter().flat_map(|fault| std::iter::once(fault).chain(&fault.causes));
-            let code = codes().map(crate::base::error::Fault::code).find(|code| refusal(code).is_some());
-            issue.cause = code.map(CauseSet::Refusal);
+            issue.cause = match &issue.difference {
+                IssueKind::Node(NodeDifference::Broken(faults)) => {
+                    let all = faults.iter().flat_map(|fault| std::iter::once(fault).chain(&fault.causes));
+                    all.map(Fault::code).find(|code| evidence(code).is_some()).map(CauseSet::Evidence)
+                }
+                IssueKind::Change(change, _) => {
+                    let leaks = change.old.as_ref().is_some_and(|old| is_object(&pystr::repr(old)));
+                    leaks.then_some(CauseSet::Evidence(LEAKED_OBJECT))
+                }
+                IssueKind::Node(_) => None,
+            };
         }
     }
+}
+
+/// Whether a text holds the representation of an object of the Python programs.
+fn is_object(text: &str) -> bool {
+    text.contains("<reclass.") || text.contains("Value(") && text.contains("Item(")
 }
 
 /// The outcome of a node, to look up differences in.
@@ -341,6 +361,8 @@ enum Outcome {
         whole: FxHashSet<(Section, Vec<String>)>,
         /// The lists that differ in some items.
         lists: FxHashSet<(Section, Vec<String>)>,
+        /// The new values of these lists.
+        items: FxHashMap<(Section, Vec<String>), Value>,
         /// All beginnings of paths that differ.
         above: FxHashSet<(Section, Vec<String>)>,
     },
@@ -361,25 +383,51 @@ impl Outcome {
             NodeDifference::Removed | NodeDifference::Added(_) => return Outcome::Absent,
             _ => return Outcome::OneSide,
         };
-        let mut keys = FxHashSet::default();
-        let [mut whole, mut lists, mut above] = [FxHashSet::default(), FxHashSet::default(), FxHashSet::default()];
+        let (mut keys, mut items) = (FxHashSet::default(), FxHashMap::default());
+        let [mut whole, mut lists, mut above] =
+            [FxHashSet::default(), FxHashSet::default(), FxHashSet::default()];
         for change in changes.iter().cloned().flat_map(NodeChange::split) {
             let key = ChangeKey::of(&change);
             for length in 0..key.path.len() {
                 above.insert((key.section, key.path[..length].to_vec()));
             }
             let place = (key.section, key.path.clone());
-            if key.item.is_none() { whole.insert(place) } else { lists.insert(place) };
+            if key.item.is_none() {
+                whole.insert(place);
+            } else {
+                items.extend(change.new.clone().map(|new| (place.clone(), new)));
+                lists.insert(place);
+            }
             keys.insert(key);
         }
-        Outcome::Changed { keys, whole, lists, above }
+        Outcome::Changed { keys, whole, lists, items, above }
+    }
+
+    /// Whether a list has the same items in another order, here and in the old answer, so that the rule of this
+    /// outcome is about its order.
+    fn reorders(&self, difference: &IssueKind) -> bool {
+        let (IssueKind::Change(change, key), Outcome::Changed { items, .. }) = (difference, self) else {
+            return false;
+        };
+        let sorted = |value: &Value| match value {
+            Value::List(items) => {
+                let mut texts: Vec<String> = items.iter().map(pystr::repr).collect();
+                texts.sort_unstable();
+                Some(texts)
+            }
+            _ => None,
+        };
+        let now = items.get(&(key.section, key.path.clone()));
+        let (Some(old), Some(new), Some(now)) = (&change.old, &change.new, now) else { return false };
+        new != now && sorted(old).is_some() && sorted(old) == sorted(new) && sorted(new) == sorted(now)
     }
 
     /// Whether a difference is gone in this outcome.
     fn explains(&self, difference: &IssueKind) -> bool {
         match (difference, self) {
-            (IssueKind::Change(_, key), Outcome::Changed { keys, whole, lists, above }) => {
-                let mut places = (0..=key.path.len()).map(|length| (key.section, key.path[..length].to_vec()));
+            (IssueKind::Change(_, key), Outcome::Changed { keys, whole, lists, above, .. }) => {
+                let mut places =
+                    (0..=key.path.len()).map(|length| (key.section, key.path[..length].to_vec()));
                 let is_list = |place: &(Section, Vec<String>)| {
                     // Other items of the same list are other differences.
                     lists.contains(place) && (key.item.is_none() || place.1.len() < key.path.len())
@@ -388,7 +436,10 @@ impl Outcome {
                     && !above.contains(&(key.section, key.path.clone()))
                     && !places.any(|place| whole.contains(&place) || is_list(&place))
             }
-            (IssueKind::Node(NodeDifference::Broken(_) | NodeDifference::Removed), Outcome::Changed { .. })
+            (
+                IssueKind::Node(NodeDifference::Broken(_) | NodeDifference::Removed),
+                Outcome::Changed { .. },
+            )
             | (IssueKind::Node(NodeDifference::Mended(_)), Outcome::Failing) => true,
             _ => false,
         }

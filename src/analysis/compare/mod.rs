@@ -29,7 +29,7 @@ use causes::{CauseSet, Causes};
 pub use normal::OldForm;
 pub use old::{OldAnswers, OldNode, OldSections};
 use render::Comparing;
-use rules::{ALTERNATIVES, refusal};
+use rules::{ALTERNATIVES, evidence};
 pub use text::{summary, text};
 
 /// What to compare.
@@ -117,8 +117,7 @@ pub fn compare(
     // The inventory is read a few times in all, so a watch does not pay off.
     options.insert("cache".into(), Value::text("stat"));
     let inventory = Inventory::open_with(&options, OldRules::default())?;
-    let redaction =
-        if show_secrets { Redaction::none() } else { Redaction::of(inventory.settings()) };
+    let redaction = if show_secrets { Redaction::none() } else { Redaction::of(inventory.settings()) };
     let delimiter = Settings::from_options(&options)?.0.delimiter;
     inventory.inspect(|now| {
         check_names(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
@@ -273,9 +272,12 @@ impl CauseSet {
                 };
                 all.map(ruling).collect()
             }
-            CauseSet::Refusal(code) => {
-                let ruling = refusal(code)
-                    .map(|(ruling, sentence)| ComparedRuling { ruling, sentence, setting: None });
+            CauseSet::Evidence(code) => {
+                let ruling = evidence(code).map(|(ruling, sentence)| ComparedRuling {
+                    ruling,
+                    sentence,
+                    setting: None,
+                });
                 ruling.into_iter().collect()
             }
         }

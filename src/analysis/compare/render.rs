@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::ComparedParts;
 use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
 use super::rules::ALTERNATIVES;
-use super::ComparedParts;
 use crate::analysis::diff::{NodeDifference, Renderer, changes};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::old_rules::OldRules;
@@ -42,8 +42,11 @@ impl<'a> Comparing<'a> {
         for alternative in variation.iter().filter_map(|index| ALTERNATIVES.get(*index)) {
             alternative.apply(&mut options, &mut rules);
         }
-        let inventory = Inventory::open_with(&options, rules)?;
-        inventory.inspect(|now| self.differences(now, nodes))
+        match Inventory::open_with(&options, rules) {
+            Ok(inventory) => inventory.inspect(|now| self.differences(now, nodes)),
+            // An inventory that an old program refuses has no answer for any node.
+            Err(error) => Ok(nodes.iter().map(|name| self.outcome(name, Some(Err(error.clone())))).collect()),
+        }
     }
 
     /// The differences of nodes.
@@ -60,9 +63,13 @@ impl<'a> Comparing<'a> {
     }
 
     fn difference(&self, renderer: &Renderer<'_>, name: &Text) -> NodeDifference {
-        let now = renderer.render(name).map(|info| self.formed(info?, renderer.delimiter()));
+        self.outcome(name, renderer.render(name).map(|info| self.formed(info?, renderer.delimiter())))
+    }
+
+    /// The difference between the old answer and this one; `None` if the inventory has no such node.
+    fn outcome(&self, name: &Text, now: Option<Result<NodeInfo>>) -> NodeDifference {
         match (self.old.nodes.get(name), now) {
-            (None, None) => NodeDifference::Same,
+            (None | Some(OldNode::Refused(_)), None) => NodeDifference::Same,
             (None, Some(now)) => NodeDifference::Added(now.err().map_or_else(Vec::new, Error::into_faults)),
             (Some(_), None) => NodeDifference::Removed,
             (Some(OldNode::Refused(message)), Some(Ok(_))) => {

@@ -1,6 +1,7 @@
 //! The rulings that may cause a difference, and how each is turned off.
 
 use crate::base::old_rules::{OldRule, OldRules};
+use crate::base::settings::{Shape, TABLE};
 use crate::base::value::{Key, Map, Value};
 
 /// A way to render as an old program does.
@@ -21,6 +22,10 @@ pub(super) enum Change {
     Setting(&'static str, bool),
     /// A flag of `compat_flags`.
     Flag(&'static str),
+    /// A setting whose other value helps nobody: it makes an error of an answer.
+    Refusal(&'static str, u32),
+    /// Every text but the empty one is true in settings that are true or false.
+    Truth,
     /// A rule that no setting turns on.
     Rule(OldRule),
 }
@@ -72,21 +77,183 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         sentence: "null in the default of a reference is 'null'; reclass-rs writes 'None' with a flag of its own",
         change: Change::Flag("NestedReferenceNullAsNone"),
     },
+    Alternative {
+        ruling: "S12",
+        sentence: "the name of a node is text; the Python programs search it for references",
+        change: Change::Rule(OldRule::NamesWithReferences),
+    },
+    Alternative {
+        ruling: "S4",
+        sentence: "a class name sees all values merged before it, resolved; the Python programs do not resolve them",
+        change: Change::Rule(OldRule::WrittenSelectors),
+    },
+    Alternative {
+        ruling: "S4",
+        sentence: "a class name sees all values merged before it; salt-formulas/reclass sees one value of a class that the same class includes",
+        change: Change::Rule(OldRule::SelectorsOfIncluder),
+    },
+    Alternative {
+        ruling: "S4",
+        sentence: "a class name sees the scalars that the setting 'scalar_parameters' names; kapicorp-reclass does not know the setting",
+        change: Change::Refusal("scalar_parameters", 0),
+    },
+    Alternative {
+        ruling: "S5",
+        sentence: "a relative name in init.yml, and '..init', may be meant as documented; the Python programs look beside the folder",
+        change: Change::Rule(OldRule::RelativeToFile),
+    },
+    Alternative {
+        ruling: "S13",
+        sentence: "'${1}' in a class mapping is a group, as in reclass-rs; for the Python programs it is a reference",
+        change: Change::Rule(OldRule::PythonGroups),
+    },
+    Alternative {
+        ruling: "S15",
+        sentence: "folders like 'nodes' and 'nodes-old' do not overlap; the Python programs compare the text of their paths",
+        change: Change::Rule(OldRule::FoldersByPrefix),
+    },
+    Alternative {
+        ruling: "S17",
+        sentence: "hidden files and folders, CVS and SCCS are left out; the Python programs read some of them",
+        change: Change::Rule(OldRule::HiddenFiles),
+    },
+    Alternative {
+        ruling: "S19",
+        sentence: "with class_mappings_match_path a node at the top is matched as 'n' too; the Python programs match './n' alone",
+        change: Change::Rule(OldRule::PathWithDot),
+    },
+    Alternative {
+        ruling: "M5",
+        sentence: "setting a constant to the same value again is no change; the Python programs refuse it",
+        change: Change::Rule(OldRule::ConstantsOnce),
+    },
+    Alternative {
+        ruling: "R7",
+        sentence: "'${path::default}' has a default, as in reclass-rs; for the Python programs '::' is an empty key",
+        change: Change::Rule(OldRule::NoDefaults),
+    },
+    Alternative {
+        ruling: "M6",
+        sentence: "a key that is empty, or '~' or '=' alone, is a key; the Python programs end with an error, or strip both prefixes",
+        change: Change::Rule(OldRule::NoEmptyKeys),
+    },
+    Alternative {
+        ruling: "M9",
+        sentence: "'~' and '=' below a key with a prefix take effect; in the Python programs they stay in the keys",
+        change: Change::Rule(OldRule::PrefixesAtTop),
+    },
+    Alternative {
+        ruling: "R8",
+        sentence: "'\\:' is a delimiter inside of a key, as documented; the Python programs split there",
+        change: Change::Rule(OldRule::PlainDelimiters),
+    },
+    Alternative {
+        ruling: "R9",
+        sentence: "a long chain of references has a value; the Python programs reach their recursion limit",
+        change: Change::Refusal("limit_references", 250),
+    },
+    Alternative {
+        ruling: "R10",
+        sentence: "'${list:0}' is an item; in the Python programs an index cannot be the last part of a reference",
+        change: Change::Rule(OldRule::NoLastIndex),
+    },
+    Alternative {
+        ruling: "R16",
+        sentence: "a value that '~' replaces is not evaluated; the Python programs find cycles in it",
+        change: Change::Rule(OldRule::ReplacedValues),
+    },
+    Alternative {
+        ruling: "Q1",
+        sentence: "an export without the path of a query is left out; the Python programs end with an error where it is no mapping",
+        change: Change::Rule(OldRule::StrictExports),
+    },
+    Alternative {
+        ruling: "Q3",
+        sentence: "a query lists the nodes by name; kapicorp-reclass in the order of the folder",
+        change: Change::Rule(OldRule::NodesReversed),
+    },
+    Alternative {
+        ruling: "Q4",
+        sentence: "inventory_ignore_failed_node leaves out every node that cannot be read; the Python programs only some",
+        change: Change::Refusal("inventory_ignore_failed_node", 0),
+    },
+    Alternative {
+        ruling: "Q4",
+        sentence: "inventory_ignore_failed_render holds for every query; the Python programs do not apply it to all",
+        change: Change::Refusal("inventory_ignore_failed_render", 0),
+    },
+    Alternative {
+        ruling: "Q7",
+        sentence: "'+AllEnvs' counts for its own query; in kapicorp-reclass for all queries of the node, and '--inventory' sees all environments",
+        change: Change::Rule(OldRule::AllEnvironments),
+    },
+    Alternative {
+        ruling: "Q7",
+        sentence: "'--inventory' gives each node what '--nodeinfo' gives it; in salt-formulas/reclass its queries find no node without '+AllEnvs'",
+        change: Change::Rule(OldRule::NoEnvironment),
+    },
+    Alternative {
+        ruling: "S8",
+        sentence: "'~application' in front of the addition does nothing; in reclass-rs it removes the next one",
+        change: Change::Rule(OldRule::RemovalsBefore),
+    },
+    Alternative {
+        ruling: "S9",
+        sentence: "'environment' of a node counts; in reclass-rs every node is in 'base'",
+        change: Change::Rule(OldRule::BaseEnvironment),
+    },
+    Alternative {
+        ruling: "R2",
+        sentence: "a mapping or list in text is as in Python; in reclass-rs it is JSON",
+        change: Change::Rule(OldRule::ContainersAsJson),
+    },
+    Alternative {
+        ruling: "R9",
+        sentence: "a cycle is an error, also in a value that a later one replaces; reclass-rs does not evaluate such a value",
+        change: Change::Rule(OldRule::LastScalar),
+    },
+    Alternative {
+        ruling: "Y2",
+        sentence: "of duplicate keys the last counts, with a warning; reclass-rs refuses them",
+        change: Change::Rule(OldRule::UniqueKeys),
+    },
+    Alternative {
+        ruling: "Y1",
+        sentence: "scalars are those of YAML 1.1, as in the Python programs; reclass-rs reads YAML 1.2, where 'yes' and '014' are texts",
+        change: Change::Rule(OldRule::Yaml12),
+    },
+    Alternative {
+        ruling: "Y8",
+        sentence: "a setting with the text 'no' or 'false' is false; for the Python programs every text but the empty one is true",
+        change: Change::Truth,
+    },
 ];
 
+/// An object of the Python programs in an old value.
+pub(super) const LEAKED_OBJECT: &str = "leaked-object";
+
 /// Errors that only a ruling makes, where an old program answers: code, ruling, sentence.
-const REFUSALS: &[(&str, &str, &str)] = &[
-    ("section-type", "S18", "a section of the wrong type is an error; the Python programs take a text apart into letters"),
+const EVIDENCE: &[(&str, &str, &str)] = &[
+    (
+        "section-type",
+        "S18",
+        "a section of the wrong type is an error; the Python programs take a text apart into letters",
+    ),
     ("duplicate-definition", "S6", "two files for one name are an error for whatever depends on that name"),
     ("default-syntax", "R7", "the default of a reference must be YAML, even where it is not needed"),
+    (
+        LEAKED_OBJECT,
+        "R14",
+        "a container inside of text is resolved first; the Python programs print objects of their own",
+    ),
     ("query-embedded", "Q5", "a query must be the whole string"),
     ("query-in-export", "Q6", "a query inside of an export is an error"),
     ("yaml-tag", "Y3", "an unknown tag is an error"),
 ];
 
-/// The ruling and the sentence for an error of ours.
-pub(super) fn refusal(code: &str) -> Option<(&'static str, &'static str)> {
-    REFUSALS.iter().find(|(known, ..)| *known == code).map(|(_, ruling, sentence)| (*ruling, *sentence))
+/// The ruling and the sentence for an error of ours, or for a defect of an old value.
+pub(super) fn evidence(code: &str) -> Option<(&'static str, &'static str)> {
+    EVIDENCE.iter().find(|(known, ..)| *known == code).map(|(_, ruling, sentence)| (*ruling, *sentence))
 }
 
 impl Alternative {
@@ -101,18 +268,39 @@ impl Alternative {
                 }
                 Some(("compat_flags", Value::list(flags)))
             }
-            Change::Rule(_) => None,
+            Change::Refusal(..) | Change::Truth | Change::Rule(_) => None,
         }
     }
 
     /// Turns the ruling off.
     pub fn apply(&self, options: &mut Map, rules: &mut OldRules) {
-        if let Change::Rule(rule) = self.change {
-            *rules = rules.with(rule);
+        match self.change {
+            Change::Rule(rule) => *rules = rules.with(rule),
+            Change::Refusal(name, 0) => drop(options.insert(Key::from(name), Value::Bool(false))),
+            Change::Refusal(name, limit) => {
+                options.insert(Key::from(name), Value::Int(limit.into()));
+            }
+            Change::Truth => {
+                for row in TABLE.iter().filter(|row| row.shape == Shape::Flag) {
+                    for name in std::iter::once(&row.name).chain(row.aliases) {
+                        if let Some(value @ Value::Str(_)) = options.get_mut(*name)
+                            && value.as_str() != Some("")
+                        {
+                            *value = Value::Bool(true);
+                        }
+                    }
+                }
+            }
+            Change::Setting(..) | Change::Flag(_) => {}
         }
         if let Some((name, value)) = self.setting(options) {
             options.insert(Key::from(name), value);
         }
+    }
+
+    /// Whether it gives lists another order.
+    pub fn is_about_order(&self) -> bool {
+        matches!(self.change, Change::Rule(OldRule::NodesReversed))
     }
 
     /// Whether two alternatives are about the same rule, so that only one of them can hold.

@@ -18,11 +18,7 @@ pub fn summary(comparison: &Comparison, named: usize, paint: Paint) -> String {
     written(comparison, paint, |cause| summary_lines(&cause.difference, named) + "\n")
 }
 
-fn written(
-    comparison: &Comparison,
-    paint: Paint,
-    blocks: impl Fn(&ExplainedDifference) -> String,
-) -> String {
+fn written(comparison: &Comparison, paint: Paint, blocks: impl Fn(&ExplainedDifference) -> String) -> String {
     let mut out = String::new();
     for cause in &comparison.causes {
         out.push_str(&heading(cause, paint));
@@ -35,7 +31,8 @@ fn written(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let number = count(comparison.unanswered.len(), "node");
         let verb = if comparison.unanswered.len() == 1 { "is" } else { "are" };
-        let _ = writeln!(out, "{number} {verb} not compared, without an old answer: {}{more}", named.join(", "));
+        let _ =
+            writeln!(out, "{number} {verb} not compared, without an old answer: {}{more}", named.join(", "));
     }
     out.push_str(&counted(comparison));
     out.push_str(&remedy(comparison));

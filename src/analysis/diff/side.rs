@@ -94,7 +94,12 @@ impl Side {
 }
 
 /// Fills in the places of the changed values on one side, and hides values that depend on secrets.
-pub(in crate::analysis) fn place(groups: &mut [Group], computation: &Computation<'_>, redaction: &Redaction, old: bool) {
+pub(in crate::analysis) fn place(
+    groups: &mut [Group],
+    computation: &Computation<'_>,
+    redaction: &Redaction,
+    old: bool,
+) {
     let mut wanted: Vec<&mut Group> = groups
         .iter_mut()
         .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })

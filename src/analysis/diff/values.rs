@@ -98,7 +98,11 @@ impl NodeChange {
 /// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
 /// mappings or lists are compared index by index, all others by removed and added items. If `list_keys` knows
 /// keys for a list, its items are compared with those that have the same values at these keys.
-pub(in crate::analysis) fn changes(old: &NodeInfo, new: &NodeInfo, list_keys: &ListKeys<'_>) -> Vec<NodeChange> {
+pub(in crate::analysis) fn changes(
+    old: &NodeInfo,
+    new: &NodeInfo,
+    list_keys: &ListKeys<'_>,
+) -> Vec<NodeChange> {
     let mut comparison = ValueComparison {
         section: Section::Environment,
         list_keys,

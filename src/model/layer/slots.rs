@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Builder, grow};
 use crate::base::error::{Fault, Kind, push_fault};
+use crate::base::old_rules::OldRule;
 use crate::base::source::Origin;
 use crate::base::value::Value;
 use crate::model::merge::Normalized;
@@ -15,8 +16,17 @@ impl Builder<'_> {
     /// A mapping with merge semantics. The result equals [`crate::model::merge::normalize`] of a raw
     /// mapping.
     pub(super) fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
-        let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
+        let slots: Vec<Slot> = entries
+            .iter()
+            .map(|entry| match self.prefixes.keeps_below(&entry.key) {
+                true => self.slot(&entry.value),
+                false => self.merging(&entry.value),
+            })
+            .collect();
         let keys = || entries.iter().map(|entry| &entry.key);
+        if self.source.settings.old_rules.has(OldRule::NoEmptyKeys) {
+            self.check_keys(entries);
+        }
         if !keys().any(|key| self.prefixes.is_prefixed(key))
             && let Some(shared) = self.interner.keys(keys())
         {
@@ -30,6 +40,18 @@ impl Builder<'_> {
         let mut map = map.finish(origin);
         self.interner.share_keys(&mut map.entries);
         map
+    }
+
+    /// Refuses empty keys, as the Python programs do (M6).
+    fn check_keys(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let key = crate::base::pystr::str(&entry.key.0);
+            if key.is_empty() || self.prefixes.is_lone(&key) {
+                let kind = Kind::OldRefusal { message: "an empty key".into() };
+                let fault = Fault::new(kind).at(self.origin(entry.key_index));
+                push_fault(&mut self.faults, fault);
+            }
+        }
     }
 
     /// A slot inside such a mapping. A nested mapping merges too.

@@ -10,6 +10,7 @@ use nom::error::{Error as NomError, ErrorKind, ParseError};
 use super::path::{find_default, first_char, split_default};
 use super::{Parsed, Part, Reference, Template};
 use crate::base::error::{Fault, Kind};
+use crate::base::old_rules::OldRules;
 use crate::base::path::find;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
@@ -23,6 +24,7 @@ pub(super) struct Grammar<'s> {
     query_close: &'s str,
     escape: &'s str,
     delimiter: &'s str,
+    rules: OldRules,
 }
 
 /// The deepest nesting of references.
@@ -44,6 +46,7 @@ impl<'s> Grammar<'s> {
             query_close: &settings.export_sentinels.1,
             escape: &settings.escape_character,
             delimiter: &settings.delimiter,
+            rules: settings.old_rules,
         }
     }
 
@@ -219,7 +222,7 @@ impl<'s> Grammar<'s> {
         let (after, _) = tag(self.close).parse(at)?;
         let span = (whole.len() - rest.len(), rest.len() - after.len());
         let fixed = match parts.as_slice() {
-            [Part::Literal(inside)] => Some(split_default(inside, self.delimiter)),
+            [Part::Literal(inside)] => Some(split_default(inside, self.delimiter, self.rules)),
             _ => None,
         };
         let inside = span.0 + self.open.len()..span.0 + span.1 - self.close.len();

@@ -100,12 +100,21 @@ pub fn configuration(case: &Case, changed: &serde_json::Map<String, Json>) -> Js
     serde_json::from_str(&text.replace("<INV>", &path(case))).expect("a path is no JSON syntax")
 }
 
+/// The same as options of an inventory.
+pub fn options(case: &Case) -> Map {
+    changed_options(case, &serde_json::Map::new())
+}
+
+fn changed_options(case: &Case, changed: &serde_json::Map<String, Json>) -> Map {
+    match from_json(&configuration(case, changed), case) {
+        Value::Map(map) => map.as_ref().clone(),
+        _ => Map::default(),
+    }
+}
+
 /// The inventory of a case, with some settings changed.
 pub fn open(case: &Case, changed: &serde_json::Map<String, Json>) -> Result<Inventory, Error> {
-    match from_json(&configuration(case, changed), case) {
-        Value::Map(map) => Inventory::open(&map),
-        _ => Inventory::open(&Map::default()),
-    }
+    Inventory::open(&changed_options(case, changed))
 }
 
 /// The path of the inventory as text.

@@ -2,6 +2,7 @@
 //! inside of the text, and what has no sentinel stays as it is.
 
 use reclass::error::{Error, Fault, Kind};
+use reclass::internals::base::old_rules::OldRules;
 use reclass::internals::model::query;
 use reclass::internals::model::template::{self, Interner, Parsed, Part, Reference};
 use reclass::internals::yaml::parse_value;
@@ -53,7 +54,7 @@ pub fn check(input: &[u8]) {
         Ok(query) => assert!(query.value.is_some() || query.comparisons().count() > 0, "{query:?}"),
         Err(message) => failed(Fault::new(Kind::QuerySyntax { message }), text, length),
     }
-    let _ = template::split_default(text, &settings.delimiter);
+    let _ = template::split_default(text, &settings.delimiter, OldRules::default());
 }
 
 fn parts(parts: &[Part], length: usize) {
