@@ -3,6 +3,7 @@
 //! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
 pub mod access_error;
+pub mod answers;
 mod beneath;
 pub mod etcd;
 pub mod fs;
@@ -11,7 +12,7 @@ pub mod list;
 pub mod location;
 pub mod path_context;
 mod permissions;
-mod program;
+pub(crate) mod program;
 mod record;
 pub mod tree_path;
 pub mod walk;

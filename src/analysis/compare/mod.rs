@@ -6,6 +6,7 @@
 mod causes;
 mod normal;
 mod old;
+mod program;
 mod render;
 mod rules;
 mod text;
@@ -28,6 +29,7 @@ use crate::output::redact::Redaction;
 use causes::{CauseSet, Causes};
 pub use normal::OldForm;
 pub use old::{OldAnswers, OldNode, OldSections};
+pub use program::{ProgramAnswers, ask_program};
 use render::Comparing;
 use rules::{ALTERNATIVES, evidence};
 pub use text::{summary, text};

@@ -158,6 +158,9 @@ impl OldAnswers {
             Ok((data, _)) => data.as_map().filter(|map| is_nodeinfo(map)),
             Err(_) => None,
         };
+        if matches!(read, Ok((_, OldForm::Json))) {
+            self.form = OldForm::Json;
+        }
         match answer {
             Some(map) => {
                 let sections = OldSections::of_nodeinfo(map);

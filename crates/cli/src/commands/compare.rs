@@ -1,13 +1,16 @@
 //! `reclass compare` compares the answers of another program with those of this one.
 
+use std::path::PathBuf;
+
 use clap::{Arg, Command};
-use reclass::compare::{ComparedParts, OldAnswers, compare, summary, text};
+use reclass::compare::{ComparedParts, OldAnswers, ask_program, compare, summary, text};
 use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
 
 use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
+use crate::configuration::environment;
 
 /// The `compare` verb.
 pub const VERB: Verb = Verb {
@@ -28,8 +31,9 @@ fn arguments(command: Command) -> Command {
     command
         .arg(Arg::new("old").value_name("OLD").required(true).help(
             "The old answers: a file with the output of --inventory in YAML or JSON, a folder with the output of \
-             --nodeinfo in a file per node, or pillars:FILE with the output of \
-             salt '*' pillar.items --out json --static",
+             --nodeinfo in a file per node, pillars:FILE with the output of \
+             salt '*' pillar.items --out json --static, or python:PROGRAM with the program 'reclass' of a Python \
+             package, a Python that has reclass-rs, or ferroclass",
         ))
         .arg(node_globs("Compare only these nodes, by name or glob"))
         .arg(many("only", "KEY", "Compare only the parameters below this first key, a glob"))
@@ -38,12 +42,32 @@ fn arguments(command: Command) -> Command {
         .arg(flag("all-nodes", "Name all nodes of a change, however many there are"))
 }
 
+/// The folder that keeps the answers of programs.
+fn answers_folder() -> Option<PathBuf> {
+    let cache = environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")))?;
+    Some(cache.join("reclass/compare"))
+}
+
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let shows = question.matches.get_flag("show-secrets");
     let old = question.matches.get_one::<String>("old").map_or("", String::as_str);
-    let old = match old.strip_prefix("pillars:") {
-        Some(file) => OldAnswers::pillars(file)?,
-        None => OldAnswers::read(old)?,
+    let mut hints = Vec::new();
+    let old = match (old.strip_prefix("pillars:"), old.strip_prefix("python:")) {
+        (Some(file), _) => OldAnswers::pillars(file)?,
+        (_, Some(program)) => {
+            let folder = answers_folder();
+            let answers =
+                ask_program(question.options, program, &question.words("nodes"), folder.as_deref())?;
+            hints.extend(answers.file.map(|file| {
+                format!(
+                    "the answers of {program} are kept in {}; without this file it is asked again",
+                    file.display()
+                )
+            }));
+            answers.old
+        }
+        (None, None) => OldAnswers::read(old)?,
     };
     let parts = ComparedParts {
         nodes: question.words("nodes"),
@@ -59,5 +83,5 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     } else {
         text(&comparison, named, question.paint)
     };
-    Ok(Printout { text, found: !comparison.is_empty(), ..Printout::default() })
+    Ok(Printout { text, found: !comparison.is_empty(), hints, ..Printout::default() })
 }
