@@ -172,7 +172,9 @@ pub fn each_waiting<T: Sync, R: Send>(unit: WorkUnit, items: &[T], work: impl Fn
             .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, move || catch(worker)).ok())
             .collect();
         let mut results = worker();
-        others.into_iter().for_each(|other| results.extend(joined(other)));
+        for other in others {
+            results.extend(joined(other));
+        }
         results
     });
     results.sort_unstable_by_key(|(index, _)| *index);

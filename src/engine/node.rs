@@ -405,8 +405,8 @@ fn applications_by_class(merged: &Layers) -> Vec<Text> {
     // included files are collected in reverse.
     let mut of_included: Vec<Vec<usize>> = vec![Vec::new(); included.len() + 1];
     for (at, file) in included.iter().enumerate() {
-        let includer = if let IncludedBy::Includer(index) = file.by { index } else { 0 };
-        of_included[includer].push(at + 1);
+        let by = if let IncludedBy::Includer(index) = file.by { index } else { 0 };
+        of_included[by].push(at + 1);
     }
     for at in (0..lists.len()).rev() {
         let file = at.checked_sub(1).map_or(merged.layer.file, |at| included[at].file);

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use folders::{Part, inventory, parts, set, write};
+use reclass::compare::{ComparedParts, OldAnswers, compare};
 use reclass::edit::node::{self, NodeContent};
 use reclass::edit::tree::EditOptions;
 use reclass::error::{Error, Kind};
@@ -147,6 +148,13 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
         "folder-unflushed" => {
             let failed = std::io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error());
             Err(unflushed(&base.join("nodes/web1.yml"), &failed).into())
+        }
+        // The message of another program is part of an answer.
+        "old-refusal" => {
+            let pillars = base.join("pillars.json");
+            let old = OldAnswers::pillars(pillars.to_str().unwrap())?;
+            let comparison = compare(options, &old, &ComparedParts::default(), false)?;
+            Err(comparison.causes[0].difference.mended[0].problems[0].fault.clone().into())
         }
         "lock-timeout" => {
             let root = base.join("nodes");

@@ -458,7 +458,9 @@ fn outcome_id(difference: &NodeDifference) -> u64 {
             }
         }
         NodeDifference::Broken(faults) | NodeDifference::Added(faults) => {
-            faults.iter().for_each(|fault| fault.kind.to_string().hash(&mut hasher));
+            for fault in faults {
+                fault.kind.to_string().hash(&mut hasher);
+            }
         }
         _ => {}
     }

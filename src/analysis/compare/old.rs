@@ -154,23 +154,15 @@ impl OldAnswers {
     /// Adds the output of `reclass --nodeinfo`.
     pub(super) fn add_output(&mut self, node: &Text, output: &str) {
         let read = read(output.as_bytes());
-        let answer = match &read {
-            Ok((data, _)) => data.as_map().filter(|map| is_nodeinfo(map)),
-            Err(_) => None,
-        };
         if matches!(read, Ok((_, OldForm::Json))) {
             self.form = OldForm::Json;
         }
-        match answer {
-            Some(map) => {
-                let sections = OldSections::of_nodeinfo(map);
-                self.nodes.insert(node.clone(), OldNode::Answer(sections));
-            }
-            None => {
-                let message = "its output is no answer for a node".to_owned();
-                self.nodes.insert(node.clone(), OldNode::Refused(message));
-            }
-        }
+        let map = read.as_ref().ok().and_then(|(data, _)| data.as_map()).filter(|map| is_nodeinfo(map));
+        let answer = map.map_or_else(
+            || OldNode::Refused("its output is no answer for a node".into()),
+            |map| OldNode::Answer(OldSections::of_nodeinfo(map)),
+        );
+        self.nodes.insert(node.clone(), answer);
     }
 
     fn add(&mut self, name: Text, nodeinfo: &Map) {

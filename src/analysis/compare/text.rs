@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use super::{Comparison, ExplainedDifference};
-use crate::analysis::diff::{NAMED, blocks, count, summary_lines};
+use crate::analysis::diff::{NAMED, PROGRAMS, blocks, count, summary_lines};
 use crate::base::error::inert;
 use crate::output::style::{Paint, Style};
 use crate::yaml::emit::{EmitOptions, emit};
 
 /// The text of a comparison. `named` is the number of names above a block.
 pub fn text(comparison: &Comparison, named: usize, paint: Paint) -> String {
-    written(comparison, paint, |cause| blocks(&cause.difference, named, paint))
+    written(comparison, paint, |cause| blocks(&cause.difference, &PROGRAMS, named, paint))
 }
 
 /// A summary: the number of nodes of each path, below the causes.
 pub fn summary(comparison: &Comparison, named: usize, paint: Paint) -> String {
-    written(comparison, paint, |cause| summary_lines(&cause.difference, named) + "\n")
+    written(comparison, paint, |cause| summary_lines(&cause.difference, &PROGRAMS, named) + "\n")
 }
 
 fn written(comparison: &Comparison, paint: Paint, blocks: impl Fn(&ExplainedDifference) -> String) -> String {

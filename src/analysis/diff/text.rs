@@ -15,19 +15,48 @@ use crate::output::style::{Paint, Style};
 /// Number of names above a block, unless all are requested.
 pub const NAMED: usize = 6;
 
+/// The words for nodes that exist or render on one side only.
+pub(in crate::analysis) struct SideWords {
+    added: [&'static str; 2],
+    removed: [&'static str; 2],
+    broken: [&'static str; 2],
+    mended: [&'static str; 2],
+}
+
+/// The words for two states of an inventory, in a text and in a summary.
+const STATES: SideWords = SideWords {
+    added: ["new nodes", "new"],
+    removed: ["nodes that are gone", "gone"],
+    broken: ["stops rendering", "stops rendering"],
+    mended: ["renders again; before it was", "renders again"],
+};
+
+/// The words for two programs.
+pub(in crate::analysis) const PROGRAMS: SideWords = SideWords {
+    added: ["nodes without an old answer", "without an old answer"],
+    removed: ["nodes that only the old answers have", "only in the old answers"],
+    broken: ["has an old answer, and does not render", "does not render"],
+    mended: ["renders; the old program has no answer", "renders, without an old answer"],
+};
+
 /// The text of a difference. `named` is the number of names above a block.
 pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
-    blocks(difference, named, paint) + &line(difference)
+    blocks(difference, &STATES, named, paint) + &line(difference)
 }
 
 /// The text without its last lines.
-pub(in crate::analysis) fn blocks(difference: &Difference, named: usize, paint: Paint) -> String {
+pub(in crate::analysis) fn blocks(
+    difference: &Difference,
+    words: &SideWords,
+    named: usize,
+    paint: Paint,
+) -> String {
     let mut writer = DiffWriter { out: String::new(), named, paint };
-    writer.nodes("new nodes", &difference.added, Style::Added);
+    writer.nodes(words.added[0], &difference.added, Style::Added);
     writer.problems("is new, and does not render", &difference.unrendered, Style::Error);
-    writer.nodes("nodes that are gone", &difference.removed, Style::Error);
-    writer.problems("stops rendering", &difference.broken, Style::Error);
-    writer.problems("renders again; before it was", &difference.mended, Style::Added);
+    writer.nodes(words.removed[0], &difference.removed, Style::Error);
+    writer.problems(words.broken[0], &difference.broken, Style::Error);
+    writer.problems(words.mended[0], &difference.mended, Style::Added);
     writer.problems(
         "does not render, as before, but for another reason",
         &difference.otherwise,
@@ -50,11 +79,11 @@ pub(in crate::analysis) fn blocks(difference: &Difference, named: usize, paint: 
 /// A summary: the counts, the nodes that exist or render on one side only, and the changed paths with their
 /// number of nodes. `named` is the maximum number of names in one line.
 pub fn summary(difference: &Difference, named: usize) -> String {
-    summary_lines(difference, named) + &line(difference)
+    summary_lines(difference, &STATES, named) + &line(difference)
 }
 
 /// The summary without its last lines.
-pub(in crate::analysis) fn summary_lines(difference: &Difference, named: usize) -> String {
+pub(in crate::analysis) fn summary_lines(difference: &Difference, words: &SideWords, named: usize) -> String {
     let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
     for change in &difference.changes {
         let (nodes, differs) = nodes.entry(place_of(change)).or_default();
@@ -72,11 +101,11 @@ pub(in crate::analysis) fn summary_lines(difference: &Difference, named: usize) 
     }
     let of = |nodes: &[NodeProblems]| nodes.iter().map(|one| one.node.clone()).collect();
     let sides: [(&str, Vec<Text>); 6] = [
-        ("new", difference.added.clone()),
+        (words.added[1], difference.added.clone()),
         ("new, and does not render", of(&difference.unrendered)),
-        ("gone", difference.removed.clone()),
-        ("stops rendering", of(&difference.broken)),
-        ("renders again", of(&difference.mended)),
+        (words.removed[1], difference.removed.clone()),
+        (words.broken[1], of(&difference.broken)),
+        (words.mended[1], of(&difference.mended)),
         ("fails otherwise", of(&difference.otherwise)),
     ];
     for (what, on_one_side) in sides {

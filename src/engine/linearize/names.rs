@@ -161,8 +161,8 @@ impl Linearizer<'_> {
         // Files are numbered in the order in which they are entered: the later ones are inside of the includer.
         let includer = self.active.last().map_or(0, |(_, _, index)| *index);
         let steps = self.sequence.steps();
-        let included = steps.iter().flat_map(|step| &step.added.included).chain(&self.added.included);
-        let inside: FxHashSet<FileId> = included.skip(includer).map(|file| file.file).collect();
+        let files = steps.iter().flat_map(|step| &step.added.included).chain(&self.added.included);
+        let inside: FxHashSet<FileId> = files.skip(includer).map(|file| file.file).collect();
         let fixed = template.parts.iter().filter_map(|part| match part {
             Part::Reference(reference) => reference.fixed.as_ref(),
             Part::Literal(_) => None,

@@ -18,9 +18,9 @@ impl Builder<'_> {
     pub(super) fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
         let slots: Vec<Slot> = entries
             .iter()
-            .map(|entry| match self.prefixes.keeps_below(&entry.key) {
-                true => self.slot(&entry.value),
-                false => self.merging(&entry.value),
+            .map(|entry| {
+                let keeps = self.prefixes.keeps_below(&entry.key);
+                if keeps { self.slot(&entry.value) } else { self.merging(&entry.value) }
             })
             .collect();
         let keys = || entries.iter().map(|entry| &entry.key);
