@@ -755,6 +755,42 @@ def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[s
         return _commands.diff(_settings(inventory), old, new, nodes)
 
 
+def compare(
+    *nodes: str, only: Any = None, exclude: Any = None, inventory: Any = None
+) -> dict[str, Any]:
+    """
+    Compare the pillars that the master has cached with those of the inventory, and name the ruling behind
+    each difference. So a master whose minions still get their pillars from another adapter of reclass shows
+    what this one would change. Secrets are masked. ``salt-run`` prints a text; ``--out json`` and other
+    callers get the data.
+
+    The cache holds the pillar of each minion's last request (``minion_data_cache``). Nodes without a cached
+    pillar are not compared.
+
+    nodes
+        Globs. Default: all nodes.
+
+    only
+        Compare only the parameters below these first keys, a glob or a list of them.
+
+    exclude
+        Leave out the parameters below these first keys, such as those of other pillars.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.compare
+        salt-run reclass.compare 'web*' exclude='[mine_functions, schedule]'
+    """
+    with commands():
+        pillars = {minion: pillar for minion, pillar in __salt__["cache.pillar"](tgt="*").items() if pillar}
+        if _commands.is_read_by_people(__opts__):
+            answer = _commands.compare_text(_settings(inventory), pillars, nodes, only, exclude)
+            return _commands.as_text(answer)
+        return _commands.compare(_settings(inventory), pillars, nodes, only, exclude)
+
+
 def cache_info(inventory: Any = None) -> dict[str, Any]:
     """
     Return the content of this process's cache, and the counts of reads, parses and computations. Each

@@ -15,6 +15,7 @@ use crate::incoming;
 use crate::log::{self, Severity};
 use crate::outgoing::Outgoing;
 use crate::templates;
+use reclass::compare::{ComparedParts, OldAnswers, compare};
 use reclass::diff::diff;
 use reclass::error::{
     Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
@@ -28,7 +29,7 @@ use reclass::report::{Level, full, full_finding, to_json};
 use reclass::settings::{NodeNotFound, Settings};
 use reclass::stack::grow;
 use reclass::style::Paint;
-use reclass::value::{Map, Text, Value};
+use reclass::value::{Key, Map, Text, Value};
 use reclass::wire;
 use reclass::{CatalogEntry, NodeInfo, Request, files};
 
@@ -281,6 +282,43 @@ impl Inventory {
             self.text(py, |_| {
                 let difference = diff(&self.options, None, (old, new), &nodes, false)?;
                 Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
+            })
+        })
+    }
+
+    /// The comparison with the pillars of minions, as `reclass compare pillars:FILE -o json` prints it.
+    #[pyo3(signature = (pillars, *nodes, only = Vec::new(), exclude = Vec::new(), show_secrets = false, plain = false))]
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        pillars: &Bound<'py, PyDict>,
+        nodes: Vec<String>,
+        only: Vec<String>,
+        exclude: Vec<String>,
+        show_secrets: bool,
+        plain: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| {
+            let (old, parts) = (old_pillars(pillars)?, ComparedParts { nodes, only, except: exclude });
+            self.answer(py, plain, |_| compare(&self.options, &old, &parts, show_secrets))
+        })
+    }
+
+    /// The text that `reclass compare pillars:FILE` prints, with secrets hidden.
+    #[pyo3(signature = (pillars, *nodes, only = Vec::new(), exclude = Vec::new()))]
+    fn compare_text<'py>(
+        &self,
+        py: Python<'py>,
+        pillars: &Bound<'py, PyDict>,
+        nodes: Vec<String>,
+        only: Vec<String>,
+        exclude: Vec<String>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        guard(|| {
+            let (old, parts) = (old_pillars(pillars)?, ComparedParts { nodes, only, except: exclude });
+            self.text(py, |_| {
+                let comparison = compare(&self.options, &old, &parts, false)?;
+                Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
             })
         })
     }
@@ -729,4 +767,14 @@ fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
 /// The time in the form of the Python programs.
 fn now(py: Python<'_>) -> PyResult<String> {
     py.import("time")?.call_method1("strftime", ("%c",))?.extract()
+}
+
+/// Pillars by minion. Each is taken in alone, because the limits are those of one.
+fn old_pillars(pillars: &Bound<'_, PyDict>) -> PyResult<OldAnswers> {
+    let mut all = Map::default();
+    for (minion, pillar) in pillars {
+        let minion = incoming::from_python(&minion, "the name of a minion")?;
+        all.insert(Key(minion), incoming::from_python(&pillar, "a pillar")?);
+    }
+    Ok(OldAnswers::of_pillars("the pillars", &all))
 }

@@ -154,6 +154,41 @@ def diff_text(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) ->
     return answer
 
 
+def compare(
+    settings: Settings,
+    pillars: Mapping[str, Any],
+    nodes: tuple[Any, ...],
+    only: Any,
+    exclude: Any,
+) -> dict[str, Any]:
+    """The differences to the pillars of minions, with secrets masked."""
+    answer: dict[str, Any] = _metadata.opened(settings).compare(
+        dict(pillars), *map(text, nodes), only=_keys(only), exclude=_keys(exclude), plain=True
+    )
+    return answer
+
+
+def compare_text(
+    settings: Settings,
+    pillars: Mapping[str, Any],
+    nodes: tuple[Any, ...],
+    only: Any,
+    exclude: Any,
+) -> str:
+    """The differences to the pillars of minions as text."""
+    answer: str = _metadata.opened(settings).compare_text(
+        dict(pillars), *map(text, nodes), only=_keys(only), exclude=_keys(exclude)
+    )
+    return answer
+
+
+def _keys(given: Any) -> list[str]:
+    """Globs of keys: a text, or a list of them."""
+    if given is None:
+        return []
+    return [text(key) for key in given] if isinstance(given, (list, tuple)) else [text(given)]
+
+
 def cache_info(settings: Settings) -> dict[str, Any]:
     """The sizes and counters of the caches in this process."""
     found: dict[str, Any] = _metadata.opened(settings).cache_info()

@@ -198,6 +198,30 @@ class Inventory:
     def diff_text(self, old: str, new: str = ".", *nodes: str) -> str:
         """The text of ``reclass diff``, with secrets hidden."""
 
+    def compare(
+        self,
+        pillars: Mapping[str, Any],
+        *nodes: str,
+        only: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        show_secrets: bool = False,
+        plain: bool = False,
+    ) -> dict[str, Any]:
+        """The differences to the pillars of minions, with their causes; see ``docs/compare.md``.
+
+        ``pillars`` are the pillars by minion. ``only`` and ``exclude`` are globs of their first keys.
+        ``plain`` has the same effect as in :meth:`explain`.
+        """
+
+    def compare_text(
+        self,
+        pillars: Mapping[str, Any],
+        *nodes: str,
+        only: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+    ) -> str:
+        """The text of ``reclass compare pillars:FILE``, with secrets hidden."""
+
     def cache_info(self) -> dict[str, Any]:
         """The sizes and counters of the caches of this inventory in this process.
 
