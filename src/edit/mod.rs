@@ -15,6 +15,7 @@ pub mod node;
 mod prefix_variant;
 mod render;
 pub mod repair;
+pub mod saltclass;
 pub mod source;
 mod splice;
 pub mod tree;

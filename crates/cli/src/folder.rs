@@ -47,6 +47,36 @@ impl OutputFolder {
     }
 }
 
+/// The names and the contents of the YAML files in these folders of a folder, sorted by name. A folder that does
+/// not exist has none, but one of them must.
+pub fn yaml_files(base: &str, folders: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
+    let base = Path::new(base);
+    let mut files = Vec::new();
+    let mut waiting: Vec<PathBuf> =
+        folders.iter().map(|name| base.join(name)).filter(|path| path.is_dir()).collect();
+    if waiting.is_empty() {
+        let message = format!("it has no folder {}", folders.join(" and no folder "));
+        let kind = Kind::DirectoryNotFound { path: display(base), message, similar: None };
+        return Err(Fault::new(kind).into());
+    }
+    while let Some(folder) = waiting.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+            let is_link = path.symlink_metadata().is_ok_and(|is| is.is_symlink());
+            if path.is_dir() && !is_link {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml") {
+                let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+                let name = path.strip_prefix(base).unwrap_or(&path);
+                files.push((display(name), bytes));
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
 /// The first line of a script; `None` for other files.
 pub fn first_line(path: &Path) -> Option<String> {
     let mut start = Vec::new();
@@ -141,6 +171,11 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let message = reclass::files::reason(error);
+    Fault::new(Kind::FileUnreadable { path: display(path), message }).into()
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

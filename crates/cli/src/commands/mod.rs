@@ -14,6 +14,7 @@ pub mod init;
 pub mod lint;
 pub mod list;
 pub mod manual;
+pub mod migrate;
 pub mod tools;
 
 use std::ops::Deref;

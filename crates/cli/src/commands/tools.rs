@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::error::Result;
 
-use crate::commands::{complete, explain_error, init, manual};
+use crate::commands::{complete, explain_error, init, manual, migrate};
 use crate::folder::OutputFolder;
 use crate::terminal;
 
@@ -25,7 +25,7 @@ pub struct Tool {
 }
 
 /// All tools.
-pub const TOOLS: &[Tool] = &[explain_error::TOOL, init::TOOL, complete::TOOL, manual::TOOL];
+pub const TOOLS: &[Tool] = &[explain_error::TOOL, init::TOOL, migrate::TOOL, complete::TOOL, manual::TOOL];
 
 /// The argument for the folder that a tool writes to.
 pub fn folder(help: &'static str) -> Arg {
