@@ -80,22 +80,22 @@ pub fn convert(bytes: &[u8], is_class: bool) -> Conversion {
     let Converter { edits, mut remarks, .. } = converter;
     remarks.sort_unstable();
     remarks.dedup();
-    let mut converted = String::with_capacity(text.len() + 64);
+    let mut output = String::with_capacity(text.len() + 64);
     let mut at = 0;
     for (start, (end, replacement)) in edits {
         // Two edits of one place are of a kind that the comparison below refuses.
-        converted.push_str(text.get(at..start).unwrap_or_default());
-        converted.push_str(&replacement);
+        output.push_str(text.get(at..start).unwrap_or_default());
+        output.push_str(&replacement);
         at = at.max(end);
     }
-    converted.push_str(text.get(at..).unwrap_or_default());
-    let is_right = compose(converted.as_bytes())
+    output.push_str(text.get(at..).unwrap_or_default());
+    let is_right = compose(output.as_bytes())
         .is_ok_and(|document| document.root.as_ref().map_or(Value::Null, to_value) == expected);
     if !is_right {
         remarks.insert(0, remark(1, "it cannot be converted in place"));
         return Conversion::left(remarks);
     }
-    Conversion { bytes: Some(converted.into_bytes()), remarks }
+    Conversion { bytes: Some(output.into_bytes()), remarks }
 }
 
 struct Converter<'a> {

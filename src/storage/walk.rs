@@ -290,7 +290,7 @@ mod tests {
     use super::*;
     use crate::storage::fs::put;
 
-    const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100 };
+    const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100, hidden: false };
 
     /// A tree of `wide` folders, each with a subfolder, and a file in every folder.
     fn tree(wide: usize) -> tempfile::TempDir {

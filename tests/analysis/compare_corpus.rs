@@ -12,7 +12,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use reclass::compare::{ComparedParts, Comparison, OldAnswers, OldForm, OldNode, OldSections, compare};
+use reclass::compare::{
+    ComparedParts, OldAnswers, OldForm, OldNode, OldSections, ProgramComparison, compare,
+};
 use reclass::diff::Difference;
 use reclass::error::Error;
 use reclass::internals::yaml::parse_value;
@@ -40,8 +42,7 @@ fn value(json: &Json, case: &Case) -> Value {
         Json::Object(map) => {
             let special = map.iter().next().filter(|(key, _)| key.starts_with('$'));
             match special.map(|(key, inner)| (key.as_str(), inner)) {
-                Some(("$int" | "$date", text)) => yaml(text.as_str().unwrap()),
-                Some(("$datetime", text)) => yaml(text.as_str().unwrap()),
+                Some(("$int" | "$date" | "$datetime", text)) => yaml(text.as_str().unwrap()),
                 Some(("$float", text)) => yaml(&format!(".{}", text.as_str().unwrap()).replace(".-", "-.")),
                 Some(("$binary", text)) => yaml(&format!("!!binary {}", text.as_str().unwrap())),
                 Some(("$set", items)) => Value::Set(list(items).into()),
@@ -128,7 +129,7 @@ fn described(difference: &Difference) -> Vec<(Text, String)> {
     all
 }
 
-fn compared(case: &Case, program: &str) -> Result<Comparison, Error> {
+fn compared(case: &Case, program: &str) -> Result<ProgramComparison, Error> {
     compare(&answer::options(case), &recorded(case, program), &ComparedParts::default(), true)
 }
 
@@ -147,7 +148,7 @@ fn deviations() -> BTreeMap<(String, String), String> {
 }
 
 /// The rulings that the comparison names for each node. An empty name means unexplained.
-fn named(comparison: &Comparison) -> BTreeMap<Text, BTreeSet<&'static str>> {
+fn named(comparison: &ProgramComparison) -> BTreeMap<Text, BTreeSet<&'static str>> {
     let mut all: BTreeMap<Text, BTreeSet<&'static str>> = BTreeMap::new();
     for cause in &comparison.causes {
         for (node, _) in described(&cause.difference) {
@@ -222,9 +223,9 @@ fn nothing_is_unexplained_in_real_inventories() {
             compared_nodes += comparison.nodes;
             for (node, named) in named(&comparison) {
                 assert!(!named.contains(""), "{program} {} {node}: {:#?}", case.id, comparison.causes);
-                named
-                    .into_iter()
-                    .for_each(|ruling| *rulings.entry(format!("{program} {ruling}")).or_default() += 1);
+                for ruling in named {
+                    *rulings.entry(format!("{program} {ruling}")).or_default() += 1;
+                }
             }
         }
     }

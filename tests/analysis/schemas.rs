@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use reclass::compare::Comparison;
+use reclass::compare::ProgramComparison;
 use reclass::diff::Difference;
 use reclass::explain::Explanation;
 use reclass::report::Finding;
@@ -25,7 +25,7 @@ fn schemas_are_those_of_the_types() {
         ("explain", schema::<Explanation>("explain")),
         ("lint", schema::<Vec<Finding>>("lint")),
         ("diff", schema::<Difference>("diff")),
-        ("compare", schema::<Comparison>("compare")),
+        ("compare", schema::<ProgramComparison>("compare")),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{verb}.json"));
         if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {

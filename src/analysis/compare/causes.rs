@@ -180,9 +180,9 @@ impl Causes {
         let names: Vec<Text> = members.iter().map(|at| self.names[open[*at].node].clone()).collect();
         let outcomes = |set: &Variation| {
             let all: Variation = base.union(set).copied().collect();
-            comparing.without(&all, &names).map(|outcomes| outcomes.iter().map(Outcome::of).collect())
+            comparing.without(&all, &names).map(|outcomes| outcomes.iter().map(RenderedOutcome::of).collect())
         };
-        let mut known: FxHashMap<Variation, Vec<Outcome>> = FxHashMap::default();
+        let mut known: FxHashMap<Variation, Vec<RenderedOutcome>> = FxHashMap::default();
         let whole: Variation = rulings.iter().copied().collect();
         known.insert(whole.clone(), outcomes(&whole)?);
         for (position, at) in members.iter().enumerate() {
@@ -313,7 +313,7 @@ impl NodeIssues {
     /// Blames the cause for the differences that are gone in the outcome. Returns whether the node renders there
     /// and did not before.
     fn explain(&mut self, outcome: &NodeDifference, cause: &CauseSet) -> bool {
-        let seen = Outcome::of(outcome);
+        let seen = RenderedOutcome::of(outcome);
         let is_order = |index: &usize| ALTERNATIVES[*index].is_about_order();
         let reorders = matches!(cause, CauseSet::Alternatives(set) if set.iter().any(is_order));
         let mut renders_now = false;
@@ -353,7 +353,7 @@ fn is_object(text: &str) -> bool {
 }
 
 /// The outcome of a node, to look up differences in.
-enum Outcome {
+enum RenderedOutcome {
     /// It renders, with these differences.
     Changed {
         keys: FxHashSet<ChangeKey>,
@@ -374,14 +374,14 @@ enum Outcome {
     OneSide,
 }
 
-impl Outcome {
-    fn of(difference: &NodeDifference) -> Outcome {
+impl RenderedOutcome {
+    fn of(difference: &NodeDifference) -> RenderedOutcome {
         let changes: &[NodeChange] = match difference {
             NodeDifference::Same => &[],
             NodeDifference::Changed(changes) => changes,
-            NodeDifference::Failing => return Outcome::Failing,
-            NodeDifference::Removed | NodeDifference::Added(_) => return Outcome::Absent,
-            _ => return Outcome::OneSide,
+            NodeDifference::Failing => return RenderedOutcome::Failing,
+            NodeDifference::Removed | NodeDifference::Added(_) => return RenderedOutcome::Absent,
+            _ => return RenderedOutcome::OneSide,
         };
         let (mut keys, mut items) = (FxHashSet::default(), FxHashMap::default());
         let [mut whole, mut lists, mut above] =
@@ -400,13 +400,14 @@ impl Outcome {
             }
             keys.insert(key);
         }
-        Outcome::Changed { keys, whole, lists, items, above }
+        RenderedOutcome::Changed { keys, whole, lists, items, above }
     }
 
     /// Whether a list has the same items in another order, here and in the old answer, so that the rule of this
     /// outcome is about its order.
     fn reorders(&self, difference: &IssueKind) -> bool {
-        let (IssueKind::Change(change, key), Outcome::Changed { items, .. }) = (difference, self) else {
+        let (IssueKind::Change(change, key), RenderedOutcome::Changed { items, .. }) = (difference, self)
+        else {
             return false;
         };
         let sorted = |value: &Value| match value {
@@ -425,7 +426,7 @@ impl Outcome {
     /// Whether a difference is gone in this outcome.
     fn explains(&self, difference: &IssueKind) -> bool {
         match (difference, self) {
-            (IssueKind::Change(_, key), Outcome::Changed { keys, whole, lists, above, .. }) => {
+            (IssueKind::Change(_, key), RenderedOutcome::Changed { keys, whole, lists, above, .. }) => {
                 let mut places =
                     (0..=key.path.len()).map(|length| (key.section, key.path[..length].to_vec()));
                 let is_list = |place: &(Section, Vec<String>)| {
@@ -438,9 +439,9 @@ impl Outcome {
             }
             (
                 IssueKind::Node(NodeDifference::Broken(_) | NodeDifference::Removed),
-                Outcome::Changed { .. },
+                RenderedOutcome::Changed { .. },
             )
-            | (IssueKind::Node(NodeDifference::Mended(_)), Outcome::Failing) => true,
+            | (IssueKind::Node(NodeDifference::Mended(_)), RenderedOutcome::Failing) => true,
             _ => false,
         }
     }

@@ -48,7 +48,7 @@ pub struct ComparedParts {
 /// The comparison with another program, as in `--output json` and Python. `docs/compare.md` describes it.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Comparison {
+pub struct ProgramComparison {
     /// The name of the old answers: a file, a folder or a program.
     pub old: String,
     /// The number of nodes that were compared.
@@ -89,7 +89,7 @@ pub struct ComparedRuling {
     pub setting: Option<Value>,
 }
 
-impl Comparison {
+impl ProgramComparison {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.touched == 0
@@ -114,7 +114,7 @@ pub fn compare(
     old: &OldAnswers,
     parts: &ComparedParts,
     show_secrets: bool,
-) -> Result<Comparison> {
+) -> Result<ProgramComparison> {
     let mut options = options.clone();
     // The inventory is read a few times in all, so a watch does not pay off.
     options.insert("cache".into(), Value::text("stat"));
@@ -128,14 +128,14 @@ pub fn compare(
         let differences = comparing.differences(now, &names.compared);
         let causes = Causes::find(&comparing, &names.compared, differences)?;
         let remedy = causes.remedy(&comparing, &names.compared)?;
-        let mut comparison = Comparison {
+        let mut comparison = ProgramComparison {
             old: old.name.clone(),
             nodes: names.compared.len(),
             touched: causes.touched(),
             unanswered: names.unanswered,
             settings: remedy.settings,
             remaining: remedy.remaining,
-            ..Comparison::default()
+            ..ProgramComparison::default()
         };
         for (cause, nodes) in causes.by_cause() {
             let difference = difference(nodes, now, old, &redaction, &delimiter);

@@ -12,12 +12,12 @@ pub(super) struct Alternative {
     /// The ruling, and what the old programs do.
     pub sentence: &'static str,
     /// What turns the ruling off.
-    pub change: Change,
+    pub change: TurnedOff,
 }
 
 /// What turns a ruling off.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
+pub(super) enum TurnedOff {
     /// A setting that is on by default, or off.
     Setting(&'static str, bool),
     /// A flag of `compat_flags`.
@@ -35,197 +35,197 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
     Alternative {
         ruling: "S12",
         sentence: "in '_reclass_:name' a name without folders is one part; kapicorp-reclass splits it at its dots",
-        change: Change::Flag("ComposeNodeNameLiteralDots"),
+        change: TurnedOff::Flag("ComposeNodeNameLiteralDots"),
     },
     Alternative {
         ruling: "S12",
         sentence: "'_reclass_:name' has 'path' and 'parts'; salt-formulas/reclass has only 'full' and 'short'",
-        change: Change::Rule(OldRule::ShortNames),
+        change: TurnedOff::Rule(OldRule::ShortNames),
     },
     Alternative {
         ruling: "S12",
         sentence: "'_reclass_:name:short' is the first label of the name; reclass-rs gives the whole name",
-        change: Change::Rule(OldRule::WholeNames),
+        change: TurnedOff::Rule(OldRule::WholeNames),
     },
     Alternative {
         ruling: "S12",
         sentence: "'_reclass_' holds the name and the environment; the old answers have no such parameter",
-        change: Change::Setting("automatic_parameters", false),
+        change: TurnedOff::Setting("automatic_parameters", false),
     },
     Alternative {
         ruling: "S8",
         sentence: "'~application' in a class removes what any class before it added; in salt-formulas/reclass only what the classes that it includes added",
-        change: Change::Rule(OldRule::RemovalsInClass),
+        change: TurnedOff::Rule(OldRule::RemovalsInClass),
     },
     Alternative {
         ruling: "M3",
         sentence: "null replaces a mapping or a list; the Python programs refuse that by default",
-        change: Change::Setting("allow_none_override", false),
+        change: TurnedOff::Setting("allow_none_override", false),
     },
     Alternative {
         ruling: "R13",
         sentence: "tabs in strings with references stay; the Python programs turn them into spaces",
-        change: Change::Flag("ExpandTabs"),
+        change: TurnedOff::Flag("ExpandTabs"),
     },
     Alternative {
         ruling: "R2",
         sentence: "null in text is 'None'; reclass-rs writes 'null' with a flag of its own",
-        change: Change::Flag("NestedReferenceNullAsNull"),
+        change: TurnedOff::Flag("NestedReferenceNullAsNull"),
     },
     Alternative {
         ruling: "R7",
         sentence: "null in the default of a reference is 'null'; reclass-rs writes 'None' with a flag of its own",
-        change: Change::Flag("NestedReferenceNullAsNone"),
+        change: TurnedOff::Flag("NestedReferenceNullAsNone"),
     },
     Alternative {
         ruling: "S12",
         sentence: "the name of a node is text; the Python programs search it for references",
-        change: Change::Rule(OldRule::NamesWithReferences),
+        change: TurnedOff::Rule(OldRule::NamesWithReferences),
     },
     Alternative {
         ruling: "S4",
         sentence: "a class name sees all values merged before it, resolved; the Python programs do not resolve them",
-        change: Change::Rule(OldRule::WrittenSelectors),
+        change: TurnedOff::Rule(OldRule::WrittenSelectors),
     },
     Alternative {
         ruling: "S4",
         sentence: "a class name sees all values merged before it; salt-formulas/reclass sees one value of a class that the same class includes",
-        change: Change::Rule(OldRule::SelectorsOfIncluder),
+        change: TurnedOff::Rule(OldRule::SelectorsOfIncluder),
     },
     Alternative {
         ruling: "S4",
         sentence: "a class name sees the scalars that the setting 'scalar_parameters' names; kapicorp-reclass does not know the setting",
-        change: Change::Refusal("scalar_parameters", 0),
+        change: TurnedOff::Refusal("scalar_parameters", 0),
     },
     Alternative {
         ruling: "S5",
         sentence: "a relative name in init.yml, and '..init', may be meant as documented; the Python programs look beside the folder",
-        change: Change::Rule(OldRule::RelativeToFile),
+        change: TurnedOff::Rule(OldRule::RelativeToFile),
     },
     Alternative {
         ruling: "S13",
         sentence: "'${1}' in a class mapping is a group, as in reclass-rs; for the Python programs it is a reference",
-        change: Change::Rule(OldRule::PythonGroups),
+        change: TurnedOff::Rule(OldRule::PythonGroups),
     },
     Alternative {
         ruling: "S15",
         sentence: "folders like 'nodes' and 'nodes-old' do not overlap; the Python programs compare the text of their paths",
-        change: Change::Rule(OldRule::FoldersByPrefix),
+        change: TurnedOff::Rule(OldRule::FoldersByPrefix),
     },
     Alternative {
         ruling: "S17",
         sentence: "hidden files and folders, CVS and SCCS are left out; the Python programs read some of them",
-        change: Change::Rule(OldRule::HiddenFiles),
+        change: TurnedOff::Rule(OldRule::HiddenFiles),
     },
     Alternative {
         ruling: "S19",
         sentence: "with class_mappings_match_path a node at the top is matched as 'n' too; the Python programs match './n' alone",
-        change: Change::Rule(OldRule::PathWithDot),
+        change: TurnedOff::Rule(OldRule::PathWithDot),
     },
     Alternative {
         ruling: "M5",
         sentence: "setting a constant to the same value again is no change; the Python programs refuse it",
-        change: Change::Rule(OldRule::ConstantsOnce),
+        change: TurnedOff::Rule(OldRule::ConstantsOnce),
     },
     Alternative {
         ruling: "R7",
         sentence: "'${path::default}' has a default, as in reclass-rs; for the Python programs '::' is an empty key",
-        change: Change::Rule(OldRule::NoDefaults),
+        change: TurnedOff::Rule(OldRule::NoDefaults),
     },
     Alternative {
         ruling: "M6",
         sentence: "a key that is empty, or '~' or '=' alone, is a key; the Python programs end with an error, or strip both prefixes",
-        change: Change::Rule(OldRule::NoEmptyKeys),
+        change: TurnedOff::Rule(OldRule::NoEmptyKeys),
     },
     Alternative {
         ruling: "M9",
         sentence: "'~' and '=' below a key with a prefix take effect; in the Python programs they stay in the keys",
-        change: Change::Rule(OldRule::PrefixesAtTop),
+        change: TurnedOff::Rule(OldRule::PrefixesAtTop),
     },
     Alternative {
         ruling: "R8",
         sentence: "'\\:' is a delimiter inside of a key, as documented; the Python programs split there",
-        change: Change::Rule(OldRule::PlainDelimiters),
+        change: TurnedOff::Rule(OldRule::PlainDelimiters),
     },
     Alternative {
         ruling: "R9",
         sentence: "a long chain of references has a value; the Python programs reach their recursion limit",
-        change: Change::Refusal("limit_references", 250),
+        change: TurnedOff::Refusal("limit_references", 250),
     },
     Alternative {
         ruling: "R10",
         sentence: "'${list:0}' is an item; in the Python programs an index cannot be the last part of a reference",
-        change: Change::Rule(OldRule::NoLastIndex),
+        change: TurnedOff::Rule(OldRule::NoLastIndex),
     },
     Alternative {
         ruling: "R16",
         sentence: "a value that '~' replaces is not evaluated; the Python programs find cycles in it",
-        change: Change::Rule(OldRule::ReplacedValues),
+        change: TurnedOff::Rule(OldRule::ReplacedValues),
     },
     Alternative {
         ruling: "Q1",
         sentence: "an export without the path of a query is left out; the Python programs end with an error where it is no mapping",
-        change: Change::Rule(OldRule::StrictExports),
+        change: TurnedOff::Rule(OldRule::StrictExports),
     },
     Alternative {
         ruling: "Q3",
         sentence: "a query lists the nodes by name; kapicorp-reclass in the order of the folder",
-        change: Change::Rule(OldRule::NodesReversed),
+        change: TurnedOff::Rule(OldRule::NodesReversed),
     },
     Alternative {
         ruling: "Q4",
         sentence: "inventory_ignore_failed_node leaves out every node that cannot be read; the Python programs only some",
-        change: Change::Refusal("inventory_ignore_failed_node", 0),
+        change: TurnedOff::Refusal("inventory_ignore_failed_node", 0),
     },
     Alternative {
         ruling: "Q4",
         sentence: "inventory_ignore_failed_render holds for every query; the Python programs do not apply it to all",
-        change: Change::Refusal("inventory_ignore_failed_render", 0),
+        change: TurnedOff::Refusal("inventory_ignore_failed_render", 0),
     },
     Alternative {
         ruling: "Q7",
         sentence: "'+AllEnvs' counts for its own query; in kapicorp-reclass for all queries of the node, and '--inventory' sees all environments",
-        change: Change::Rule(OldRule::AllEnvironments),
+        change: TurnedOff::Rule(OldRule::AllEnvironments),
     },
     Alternative {
         ruling: "Q7",
         sentence: "'--inventory' gives each node what '--nodeinfo' gives it; in salt-formulas/reclass its queries find no node without '+AllEnvs'",
-        change: Change::Rule(OldRule::NoEnvironment),
+        change: TurnedOff::Rule(OldRule::NoEnvironment),
     },
     Alternative {
         ruling: "S8",
         sentence: "'~application' in front of the addition does nothing; in reclass-rs it removes the next one",
-        change: Change::Rule(OldRule::RemovalsBefore),
+        change: TurnedOff::Rule(OldRule::RemovalsBefore),
     },
     Alternative {
         ruling: "S9",
         sentence: "'environment' of a node counts; in reclass-rs every node is in 'base'",
-        change: Change::Rule(OldRule::BaseEnvironment),
+        change: TurnedOff::Rule(OldRule::BaseEnvironment),
     },
     Alternative {
         ruling: "R2",
         sentence: "a mapping or list in text is as in Python; in reclass-rs it is JSON",
-        change: Change::Rule(OldRule::ContainersAsJson),
+        change: TurnedOff::Rule(OldRule::ContainersAsJson),
     },
     Alternative {
         ruling: "R9",
         sentence: "a cycle is an error, also in a value that a later one replaces; reclass-rs does not evaluate such a value",
-        change: Change::Rule(OldRule::LastScalar),
+        change: TurnedOff::Rule(OldRule::LastScalar),
     },
     Alternative {
         ruling: "Y2",
         sentence: "of duplicate keys the last counts, with a warning; reclass-rs refuses them",
-        change: Change::Rule(OldRule::UniqueKeys),
+        change: TurnedOff::Rule(OldRule::UniqueKeys),
     },
     Alternative {
         ruling: "Y1",
         sentence: "scalars are those of YAML 1.1, as in the Python programs; reclass-rs reads YAML 1.2, where 'yes' and '014' are texts",
-        change: Change::Rule(OldRule::Yaml12),
+        change: TurnedOff::Rule(OldRule::Yaml12),
     },
     Alternative {
         ruling: "Y8",
         sentence: "a setting with the text 'no' or 'false' is false; for the Python programs every text but the empty one is true",
-        change: Change::Truth,
+        change: TurnedOff::Truth,
     },
 ];
 
@@ -260,27 +260,27 @@ impl Alternative {
     /// The setting and its value, if users can turn the ruling off. Further flags are those in the options.
     pub fn setting(&self, options: &Map) -> Option<(&'static str, Value)> {
         match self.change {
-            Change::Setting(name, value) => Some((name, Value::Bool(value))),
-            Change::Flag(flag) => {
+            TurnedOff::Setting(name, value) => Some((name, Value::Bool(value))),
+            TurnedOff::Flag(flag) => {
                 let mut flags = flags(options);
                 if !flags.iter().any(|known| known.as_str() == Some(flag)) {
                     flags.push(Value::text(flag));
                 }
                 Some(("compat_flags", Value::list(flags)))
             }
-            Change::Refusal(..) | Change::Truth | Change::Rule(_) => None,
+            TurnedOff::Refusal(..) | TurnedOff::Truth | TurnedOff::Rule(_) => None,
         }
     }
 
     /// Turns the ruling off.
     pub fn apply(&self, options: &mut Map, rules: &mut OldRules) {
         match self.change {
-            Change::Rule(rule) => *rules = rules.with(rule),
-            Change::Refusal(name, 0) => drop(options.insert(Key::from(name), Value::Bool(false))),
-            Change::Refusal(name, limit) => {
+            TurnedOff::Rule(rule) => *rules = rules.with(rule),
+            TurnedOff::Refusal(name, 0) => drop(options.insert(Key::from(name), Value::Bool(false))),
+            TurnedOff::Refusal(name, limit) => {
                 options.insert(Key::from(name), Value::Int(limit.into()));
             }
-            Change::Truth => {
+            TurnedOff::Truth => {
                 for row in TABLE.iter().filter(|row| row.shape == Shape::Flag) {
                     for name in std::iter::once(&row.name).chain(row.aliases) {
                         if let Some(value @ Value::Str(_)) = options.get_mut(*name)
@@ -291,7 +291,7 @@ impl Alternative {
                     }
                 }
             }
-            Change::Setting(..) | Change::Flag(_) => {}
+            TurnedOff::Setting(..) | TurnedOff::Flag(_) => {}
         }
         if let Some((name, value)) = self.setting(options) {
             options.insert(Key::from(name), value);
@@ -300,7 +300,7 @@ impl Alternative {
 
     /// Whether it gives lists another order.
     pub fn is_about_order(&self) -> bool {
-        matches!(self.change, Change::Rule(OldRule::NodesReversed))
+        matches!(self.change, TurnedOff::Rule(OldRule::NodesReversed))
     }
 
     /// Whether two alternatives are about the same rule, so that only one of them can hold.

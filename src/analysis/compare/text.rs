@@ -2,23 +2,27 @@
 
 use std::fmt::Write as _;
 
-use super::{Comparison, ExplainedDifference};
+use super::{ExplainedDifference, ProgramComparison};
 use crate::analysis::diff::{NAMED, PROGRAMS, blocks, count, summary_lines};
 use crate::base::error::inert;
 use crate::output::style::{Paint, Style};
 use crate::yaml::emit::{EmitOptions, emit};
 
 /// The text of a comparison. `named` is the number of names above a block.
-pub fn text(comparison: &Comparison, named: usize, paint: Paint) -> String {
+pub fn text(comparison: &ProgramComparison, named: usize, paint: Paint) -> String {
     written(comparison, paint, |cause| blocks(&cause.difference, &PROGRAMS, named, paint))
 }
 
 /// A summary: the number of nodes of each path, below the causes.
-pub fn summary(comparison: &Comparison, named: usize, paint: Paint) -> String {
+pub fn summary(comparison: &ProgramComparison, named: usize, paint: Paint) -> String {
     written(comparison, paint, |cause| summary_lines(&cause.difference, &PROGRAMS, named) + "\n")
 }
 
-fn written(comparison: &Comparison, paint: Paint, blocks: impl Fn(&ExplainedDifference) -> String) -> String {
+fn written(
+    comparison: &ProgramComparison,
+    paint: Paint,
+    blocks: impl Fn(&ExplainedDifference) -> String,
+) -> String {
     let mut out = String::new();
     for cause in &comparison.causes {
         out.push_str(&heading(cause, paint));
@@ -56,7 +60,7 @@ fn heading(cause: &ExplainedDifference, paint: Paint) -> String {
     out
 }
 
-fn counted(comparison: &Comparison) -> String {
+fn counted(comparison: &ProgramComparison) -> String {
     let nodes = count(comparison.nodes, "node");
     if comparison.is_empty() {
         return format!("nothing differs in {nodes}");
@@ -68,7 +72,7 @@ fn counted(comparison: &Comparison) -> String {
 }
 
 /// The settings that give old values back.
-fn remedy(comparison: &Comparison) -> String {
+fn remedy(comparison: &ProgramComparison) -> String {
     let Some(settings) = &comparison.settings else { return String::new() };
     let settings = emit(settings, &EmitOptions { pretty: true, no_refs: true });
     let rest = match comparison.remaining {

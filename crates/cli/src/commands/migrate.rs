@@ -1,11 +1,13 @@
 //! `reclass migrate` converts the files of another program.
 
+use std::fmt::Write as _;
+
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::edit::saltclass::{Conversion, convert};
 use reclass::error::{Fault, Kind, Result, inert};
 
-use crate::commands::manual::{Manual, UNWRITABLE};
+use crate::commands::manual::Manual;
 use crate::commands::tools::{self, Tool};
 use crate::folder::yaml_files;
 
@@ -78,7 +80,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
         ("These places mean something else:", places),
     ] {
         if !lines.is_empty() {
-            text += &format!("\n{heading}\n{}\n", lines.join("\n"));
+            let _ = writeln!(text, "\n{heading}\n{}", lines.join("\n"));
         }
     }
     Ok(text)
