@@ -28,6 +28,8 @@ const HOME: &str = "/home/ada";
 /// The programs of Ansible and Salt, as `make test` installs them.
 const ANSIBLE: &str = ".venv-ansible/bin";
 const SALT: &str = ".venv/bin";
+/// kapicorp-reclass, as `make test` installs it.
+const OLD: &str = ".venv-oracle";
 
 struct Place {
     folder: TempDir,
@@ -158,6 +160,18 @@ fn lint() {
 #[test]
 fn diff() {
     check("diff.md");
+}
+
+#[test]
+fn compare() {
+    let old = Path::new(support::ROOT).join(OLD);
+    if old.join("bin/reclass").exists() {
+        let place = Place::new("inventory");
+        std::os::unix::fs::symlink(old, place.folder.path().join("kapicorp")).unwrap();
+        check_at("compare.md", &place);
+    } else {
+        println!("SKIPPED: no kapicorp-reclass in {OLD}; make .venv-oracle/.tools");
+    }
 }
 
 #[test]

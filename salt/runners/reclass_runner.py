@@ -755,9 +755,7 @@ def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[s
         return _commands.diff(_settings(inventory), old, new, nodes)
 
 
-def compare(
-    *nodes: str, only: Any = None, exclude: Any = None, inventory: Any = None
-) -> dict[str, Any]:
+def compare(*nodes: str, only: Any = None, exclude: Any = None, inventory: Any = None) -> dict[str, Any]:
     """
     Compare the pillars that the master has cached with those of the inventory, and name the ruling behind
     each difference. So a master whose minions still get their pillars from another adapter of reclass shows

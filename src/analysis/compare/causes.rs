@@ -10,7 +10,7 @@ use std::hash::{Hash as _, Hasher as _};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::render::{Comparing, Variation};
-use super::rules::{ALTERNATIVES, LEAKED_OBJECT, evidence};
+use super::rules::{ALTERNATIVES, Alternative, LEAKED_OBJECT, evidence};
 use crate::analysis::diff::{NodeChange, NodeDifference, Section};
 use crate::base::error::{Fault, Result};
 use crate::base::pystr;
@@ -85,8 +85,22 @@ pub(super) struct Causes {
 pub(super) struct Remedy {
     /// A mapping of settings; `None` if no setting helps.
     pub settings: Option<Value>,
-    /// The number of differences that remain with them.
+    /// The number of nodes that still differ with them.
     pub remaining: usize,
+}
+
+/// The differences that remain with some settings.
+#[derive(Clone, Copy, Default)]
+struct Remaining {
+    /// Differences that settings are chosen for.
+    issues: usize,
+    /// Nodes that differ in anything.
+    nodes: usize,
+}
+
+/// Whether settings are chosen for a difference: nobody wants an old refusal back.
+fn is_wanted_back(difference: &IssueKind) -> bool {
+    !matches!(difference, IssueKind::Node(NodeDifference::Mended(_)))
 }
 
 /// The most nodes whose rulings are told apart one by one, for each set of rulings that change them.
@@ -119,7 +133,11 @@ impl Causes {
     /// Turns off one ruling at a time. Returns the nodes that render without one.
     fn find_single(&self, comparing: &Comparing<'_>, open: &mut [NodeIssues]) -> Result<Vec<NodeIssues>> {
         let mut further = Vec::new();
-        for (index, alternative) in ALTERNATIVES.iter().enumerate() {
+        // Without them, a node that reads them fails: as a refused node does, but not for its reason.
+        let lacks_automatic = comparing.lacks_automatic();
+        let is_possible = |alternative: &Alternative| lacks_automatic || !alternative.is_about_automatic();
+        let alternatives = ALTERNATIVES.iter().enumerate();
+        for (index, alternative) in alternatives.filter(|(_, alternative)| is_possible(alternative)) {
             let fits = |node: &NodeIssues| {
                 let excluded = |base: &usize| *base == index || ALTERNATIVES[*base].excludes(alternative);
                 node.is_open() && !node.base.iter().any(excluded)
@@ -216,39 +234,35 @@ impl Causes {
     pub fn remedy(&self, comparing: &Comparing<'_>, names: &[Text]) -> Result<Remedy> {
         let is_setting = |index: &usize| ALTERNATIVES[*index].setting(comparing.options).is_some();
         let mut settings = Variation::new();
-        let mut before = 0;
-        for issue in self.nodes.iter().flat_map(|node| &node.issues) {
-            // No setting gives back an old refusal that anybody wants.
-            if matches!(issue.difference, IssueKind::Node(NodeDifference::Mended(_))) {
-                continue;
-            }
-            before += 1;
+        let mut before = Remaining { nodes: self.touched(), issues: 0 };
+        let all = self.nodes.iter().flat_map(|node| &node.issues);
+        for issue in all.filter(|issue| is_wanted_back(&issue.difference)) {
+            before.issues += 1;
             match &issue.cause {
                 Some(CauseSet::Alternatives(set)) if set.iter().all(is_setting) => settings.extend(set),
                 _ => {}
             }
         }
-        if settings.is_empty() {
-            return Ok(Remedy { settings: None, remaining: before });
-        }
-        let remaining = |settings: &Variation| -> Result<usize> {
-            let differences = comparing.without(settings, names)?.into_iter();
-            let counted = differences.filter(|difference| !matches!(difference, NodeDifference::Mended(_)));
-            let issues = counted.filter_map(|difference| NodeIssues::of(0, Variation::new(), difference));
-            Ok(issues.map(|node| node.issues.len()).sum())
+        let remaining = |settings: &Variation| -> Result<Remaining> {
+            let mut remaining = Remaining::default();
+            for difference in comparing.without(settings, names)? {
+                if let Some(node) = NodeIssues::of(0, Variation::new(), difference) {
+                    let wanted = node.issues.iter().filter(|issue| is_wanted_back(&issue.difference));
+                    remaining.issues += wanted.count();
+                    remaining.nodes += 1;
+                }
+            }
+            Ok(remaining)
         };
+        let mut least = if settings.is_empty() { before } else { remaining(&settings)? };
         // One that is not needed, or that makes more differences than it removes, is left out.
-        let mut least = remaining(&settings)?;
         for index in settings.clone() {
             let mut fewer = settings.clone();
             fewer.remove(&index);
             let now = if fewer.is_empty() { before } else { remaining(&fewer)? };
-            if now <= least {
+            if now.issues <= least.issues {
                 (settings, least) = (fewer, now);
             }
-        }
-        if settings.is_empty() {
-            return Ok(Remedy { settings: None, remaining: before });
         }
         let mut options = comparing.options.clone();
         let mut all = Map::default();
@@ -258,7 +272,8 @@ impl Causes {
                 all.insert(Key::from(name), value);
             }
         }
-        Ok(Remedy { settings: Some(Value::map(all)), remaining: least })
+        let settings = (!all.is_empty()).then(|| Value::map(all));
+        Ok(Remedy { settings, remaining: least.nodes })
     }
 
     /// The differences by their cause.

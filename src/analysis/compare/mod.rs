@@ -63,7 +63,7 @@ pub struct ProgramComparison {
     pub causes: Vec<ExplainedDifference>,
     /// The smallest set of settings that gives old values back; null if no setting does.
     pub settings: Option<Value>,
-    /// The number of differences that remain with these settings.
+    /// The number of nodes that still differ with these settings.
     pub remaining: usize,
 }
 

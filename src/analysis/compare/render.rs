@@ -20,6 +20,9 @@ use crate::output::wire::carry;
 /// The rulings that are turned off, as indexes of [`ALTERNATIVES`].
 pub(super) type Variation = BTreeSet<usize>;
 
+/// The automatic parameter.
+const AUTOMATIC: &str = "_reclass_";
+
 /// A comparison at work.
 pub(super) struct Comparing<'a> {
     /// The options of the inventory.
@@ -34,6 +37,16 @@ impl<'a> Comparing<'a> {
     pub fn new(options: &'a Map, old: &'a OldAnswers, parts: &ComparedParts) -> Comparing<'a> {
         let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect();
         Comparing { options, old, only: globs(&parts.only), except: globs(&parts.except) }
+    }
+
+    /// Whether there are old answers, and none has the parameter `_reclass_`.
+    pub fn lacks_automatic(&self) -> bool {
+        let mut answers = self.old.nodes.values().filter_map(|node| match node {
+            OldNode::Answer(sections) => sections.parameters.as_ref().and_then(Value::as_map),
+            OldNode::Refused(_) => None,
+        });
+        let lacks = |map: &Map| !map.contains_key(AUTOMATIC);
+        answers.next().is_some_and(lacks) && answers.all(lacks)
     }
 
     /// The differences of nodes, with these rulings turned off.

@@ -298,6 +298,11 @@ impl Alternative {
         }
     }
 
+    /// Whether it takes the automatic parameters away.
+    pub fn is_about_automatic(&self) -> bool {
+        matches!(self.change, TurnedOff::Setting("automatic_parameters", _))
+    }
+
     /// Whether it gives lists another order.
     pub fn is_about_order(&self) -> bool {
         matches!(self.change, TurnedOff::Rule(OldRule::NodesReversed))

@@ -76,9 +76,9 @@ fn remedy(comparison: &ProgramComparison) -> String {
     let Some(settings) = &comparison.settings else { return String::new() };
     let settings = emit(settings, &EmitOptions { pretty: true, no_refs: true });
     let rest = match comparison.remaining {
-        0 => "no difference remains",
-        1 => "1 value still differs",
-        _ => &format!("{} values still differ", comparison.remaining),
+        0 => "no node differs",
+        1 => "1 node still differs",
+        _ => &format!("{} nodes still differ", comparison.remaining),
     };
     format!("\n\nWith this in reclass-config.yml {rest}:\n\n{}", settings.trim_end())
 }

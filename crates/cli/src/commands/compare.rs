@@ -19,7 +19,11 @@ pub const VERB: Verb = Verb {
     manual: Manual {
         page: "compare",
         description: "Renders all nodes, compares them with the answers of another program, and prints the differences below their causes. The cause is the ruling without which a difference is gone. Differences that no ruling explains come first. The settings that give old values back are at the end.",
-        examples: &[],
+        examples: &[
+            ("The differences from an installed program:", "reclass compare python:/opt/reclass/bin/reclass"),
+            ("Some nodes beside a file of old answers:", "reclass compare old.yml 'web*'"),
+            ("The pillars of a Salt master:", "reclass compare pillars:pillars.json --except mine_functions"),
+        ],
         exits: &[("1", "A node differs, or an unexpected failure.")],
     },
     outputs: &["text", "json"],
