@@ -24,6 +24,8 @@ pub enum OldRule {
     WrittenSelectors,
     /// S4: class names see only a value that one class sets, which the including class includes.
     SelectorsOfIncluder,
+    /// S3: the classes of the result are those of the layers, in their order, as in ferroclass.
+    ClassesAsMerged,
     /// S5: relative names are those of the programs alone, not those of their documents.
     RelativeToFile,
     /// S13: `${1}` is no group of a class mapping.

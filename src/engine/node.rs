@@ -93,7 +93,7 @@ impl Computation<'_> {
             name: merged.name.clone(),
             uri: uri.into(),
             environment: merged.environment.clone(),
-            classes: linearization.classes(),
+            classes: self.class_names(merged),
             applications: self.applications(merged),
             parameters,
             exports,
@@ -101,6 +101,18 @@ impl Computation<'_> {
             wire_value: OnceLock::new(),
             logged_warnings: OnceLock::new(),
         }
+    }
+
+    fn class_names(&self, merged: &Layers) -> Arc<[Text]> {
+        let linearization = &merged.linearization;
+        if !self.settings.old_rules.has(OldRule::ClassesAsMerged) {
+            return linearization.classes();
+        }
+        let sequences = [&linearization.mapped, &linearization.sequence];
+        let included = sequences.into_iter().flat_map(|sequence| sequence.steps());
+        let included = included.flat_map(|step| &step.added.included);
+        let names: FxHashMap<FileId, &Text> = included.map(|class| (class.file, &class.name)).collect();
+        merged.all().filter_map(|layer| names.get(&layer.file).copied().cloned()).collect()
     }
 
     fn applications(&self, merged: &Layers) -> Vec<Text> {

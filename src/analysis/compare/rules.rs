@@ -98,6 +98,11 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         change: TurnedOff::Refusal("scalar_parameters", 0),
     },
     Alternative {
+        ruling: "S3",
+        sentence: "the classes of a node are listed as their files are complete; ferroclass lists them as they are merged",
+        change: TurnedOff::Rule(OldRule::ClassesAsMerged),
+    },
+    Alternative {
         ruling: "S5",
         sentence: "a relative name in init.yml, and '..init', may be meant as documented; the Python programs look beside the folder",
         change: TurnedOff::Rule(OldRule::RelativeToFile),

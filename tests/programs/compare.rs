@@ -1,0 +1,266 @@
+//! Answers of other programs turn into comparisons, and a tree of saltclass into an inventory.
+//!
+//! kapicorp-reclass and reclass-rs are the real ones, as `make test` installs them; a test without them says so.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests make files and may panic"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+/// An inventory whose values differ by a ruling (S12, Y1, S9), and one with a secret.
+const FILES: [(&str, &str); 5] = [
+    ("reclass-config.yml", "inventory_base_uri: .\nsecret_keys: [password]\n"),
+    ("nodes/db1.example.com.yml", "environment: prod\nclasses: [db]\n"),
+    ("nodes/web1.yml", "classes: [db]\nparameters:\n  db: {password: swordfish-2}\n  port: 80\n"),
+    (
+        "classes/db.yml",
+        "applications: [db]\nparameters:\n  db: {password: swordfish-1}\n  url: pg://${db:password}@h\n  ssl: 'x'\n  on_boot: yes\n",
+    ),
+    ("classes/other.yml", "parameters: {x: 1}\n"),
+];
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        for (name, text) in FILES {
+            place.write(name, text);
+        }
+        // kapicorp-reclass reads its own name.
+        fs::copy(place.path("reclass-config.yml"), place.path("kapicorp-reclass-config.yml")).unwrap();
+        fs::create_dir(place.path("home")).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Output {
+        let mut command = Command::new(program.as_ref());
+        command.current_dir(self.0.path()).env_clear().env("HOME", self.path("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).args(arguments).output().unwrap()
+    }
+
+    fn reclass(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.run(env!("CARGO_BIN_EXE_reclass"), arguments);
+        let [out, messages] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code().unwrap(), out, messages)
+    }
+
+    /// The comparison as data, without the name of the old answers.
+    fn compared(&self, old: &str) -> Json {
+        let (code, out, messages) = self.reclass(&["compare", old, "-o", "json"]);
+        assert!(code <= 1, "{old}: {messages}");
+        let mut comparison: Json = serde_json::from_str(&out).unwrap();
+        comparison["old"].take();
+        for cause in comparison["causes"].as_array_mut().unwrap() {
+            cause["difference"]["old"].take();
+        }
+        comparison
+    }
+}
+
+/// A file of an environment that `make test` makes.
+fn installed(name: &str) -> Option<String> {
+    let path = Path::new(support::ROOT).join(name);
+    if path.exists() {
+        return Some(path.to_str().unwrap().to_owned());
+    }
+    println!("SKIPPED: there is no {name}; make test");
+    None
+}
+
+fn kapicorp() -> Option<String> {
+    installed(".venv-oracle/bin/reclass")
+}
+
+/// The rulings of a comparison.
+fn rulings(comparison: &Json) -> Vec<&str> {
+    let causes = comparison["causes"].as_array().unwrap().iter();
+    let mut rulings: Vec<&str> = causes
+        .flat_map(|cause| cause["rulings"].as_array().unwrap())
+        .map(|ruling| ruling["ruling"].as_str().unwrap())
+        .collect();
+    rulings.sort_unstable();
+    rulings.dedup();
+    rulings
+}
+
+#[test]
+fn each_form_of_the_old_answers_gives_the_same_comparison() {
+    let Some(old) = kapicorp() else { return };
+    let place = Place::new();
+    let base = place.path("").to_str().unwrap().to_owned();
+    for (name, format) in [("old.yml", "yaml"), ("old.json", "json")] {
+        let output = place.run(&old, &["-b", &base, "-o", format, "--inventory"]);
+        fs::write(place.path(name), output.stdout).unwrap();
+    }
+    for node in ["db1.example.com", "web1"] {
+        let output = place.run(&old, &["-b", &base, "--nodeinfo", node]);
+        place.write(&format!("answers/{node}.yml"), std::str::from_utf8(&output.stdout).unwrap());
+    }
+    let expected = place.compared("old.yml");
+    assert_eq!((&expected["nodes"], &expected["touched"]), (&2.into(), &1.into()), "{expected}");
+    assert_eq!((rulings(&expected), &expected["unexplained"]), (vec!["S12"], &0.into()), "{expected}");
+    assert_eq!(expected["settings"]["compat_flags"][0], "ComposeNodeNameLiteralDots");
+    let python = old.replace("bin/reclass", "bin/python");
+    for form in ["old.json", "answers", &format!("python:{old}"), &format!("python:{python}")] {
+        assert_eq!(place.compared(form), expected, "{form}");
+    }
+    // The setting that is named gives the old values back.
+    place.write("reclass-config.yml", &format!("{}compat_flags: [ComposeNodeNameLiteralDots]\n", FILES[0].1));
+    let (code, out, _) = place.reclass(&["compare", "old.yml"]);
+    assert_eq!((code, out.as_str()), (0, "nothing differs in 2 nodes\n"));
+}
+
+#[test]
+fn answers_are_kept_and_asked_again_after_a_change() {
+    let Some(old) = kapicorp() else { return };
+    let place = Place::new();
+    let counting = format!(
+        "#!/bin/sh\ncase $* in *nodeinfo*) echo \"$*\" >> '{}';; esac\nexec '{old}' \"$@\"\n",
+        place.path("asked").display()
+    );
+    place.write("counting", &counting);
+    fs::set_permissions(place.path("counting"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut seen = 0;
+    let mut asked = |nodes: &[&str]| {
+        let (code, _, messages) = place.reclass(&[&["compare", "python:./counting"], nodes].concat());
+        assert!(code <= 1, "{messages}");
+        let all = fs::read_to_string(place.path("asked")).unwrap().lines().count();
+        let new = all - seen;
+        seen = all;
+        (new, messages)
+    };
+    assert_eq!(asked(&["db1*"]).0, 1);
+    // Only the node that was not asked for.
+    let (count, messages) = asked(&[]);
+    assert_eq!(count, 1);
+    assert_eq!(asked(&[]).0, 0);
+    let folder = place.path("home/.cache/reclass/compare");
+    let kept: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &kept[..] else { panic!("{kept:?}") };
+    assert!(messages.contains(file.to_str().unwrap()), "{messages}");
+    for (path, mode) in [(file, 0o600), (&folder, 0o700)] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+    }
+    place.write("classes/other.yml", "parameters: {x: 2}\n");
+    assert_eq!(asked(&[]).0, 2);
+}
+
+#[test]
+fn the_differences_of_reclass_rs_have_their_rulings() {
+    let Some(python) = installed(".venv-kapitan/bin/python") else { return };
+    let place = Place::new();
+    let comparison = place.compared(&format!("python:{python}"));
+    assert_eq!(rulings(&comparison), ["S12", "S9", "Y1"], "{comparison}");
+    assert_eq!(comparison["unexplained"], 0);
+}
+
+#[test]
+fn secrets_of_both_sides_are_masked() {
+    let place = Place::new();
+    place.write(
+        "old.yml",
+        "nodes:\n  web1:\n    applications: [db]\n    classes: [db]\n    environment: base\n    parameters:\n      \
+         db: {password: old-swordfish}\n      url: pg://old-swordfish@h\n      ssl: has old-swordfish inside\n      port: 81\n",
+    );
+    for output in ["text", "json"] {
+        let arguments = ["compare", "old.yml", "web1", "-o", output];
+        let (code, out, messages) = place.reclass(&arguments);
+        assert_eq!(code, 1, "{messages}");
+        assert!(!out.contains("swordfish") && out.contains("***") && out.contains("81"), "{out}");
+        let (_, shown, _) = place.reclass(&[&arguments[..], &["--show-secrets"]].concat());
+        for text in ["old-swordfish", "pg://swordfish-2@h", "has old-swordfish inside"] {
+            assert!(shown.contains(text), "{text}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn exit_codes_say_which_side_is_at_fault() {
+    let place = Place::new();
+    let own = place.run(env!("CARGO_BIN_EXE_reclass"), &["--inventory"]);
+    fs::write(place.path("same.yml"), &own.stdout).unwrap();
+    let text = std::str::from_utf8(&own.stdout).unwrap();
+    place.write("planted.yml", &text.replace("port: 80", "port: 8080"));
+    place.write("none.yml", "a: 1\n");
+    place.write("broken.yml", "a: [1\n");
+    for (arguments, expected) in [
+        (&["same.yml"][..], 0),
+        (&["planted.yml"], 1),
+        (&["planted.yml", "db1*"], 0),
+        (&["planted.yml", "--only", "db"], 0),
+        (&["planted.yml", "--except", "po*"], 0),
+        (&["none.yml"], 65),
+        (&["broken.yml"], 65),
+        (&["missing.yml"], 74),
+        (&["same.yml", "nope"], 74),
+        (&["python:./missing"], 74),
+        (&[concat!("python:", env!("CARGO_BIN_EXE_reclass"))], 74),
+        (&["pillars:missing.json"], 74),
+    ] {
+        let (code, out, messages) = place.reclass(&[&["compare"], arguments].concat());
+        assert_eq!(code, expected, "{arguments:?}: {out}{messages}");
+    }
+    // What was planted has no cause, and comes first.
+    let (_, out, _) = place.reclass(&["compare", "planted.yml"]);
+    assert!(
+        out.starts_with("unexplained: no ruling makes this difference\n\nweb1\n  parameters port\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_tree_of_saltclass_becomes_an_inventory() {
+    let place = Place::new();
+    let jinja = "pillars:\n{% if x %}\n  a: {{ minion_id }}\n{% endif %}\n";
+    for (name, text) in [
+        ("nodes/eu/n1.yml", "environment: base\nclasses: [site]\npillars:\n  dns: # two\n  - ^\n  - b\n"),
+        ("classes/site/init.yml", "states: [motd]\npillars: {dns: [a], name: '${dns}'}\n"),
+        ("classes/jinja.yml", jinja),
+        ("classes/broken.yml", "pillars: [a\n"),
+        ("classes/notes.txt", "no YAML\n"),
+    ] {
+        place.write(&format!("tree/{name}"), text);
+    }
+    let (code, out, messages) = place.reclass(&["migrate", "saltclass", "tree", "new"]);
+    assert_eq!(code, 0, "{messages}");
+    for line in
+        ["classes/jinja.yml:2: {% if x %}", "classes/jinja.yml:3: a: {{ minion_id }}", "classes/broken.yml:"]
+    {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+    assert_eq!(fs::read_to_string(place.path("new/classes/jinja.yml")).unwrap(), jinja);
+    assert!(!place.path("new/classes/notes.txt").exists());
+    assert_eq!(
+        fs::read_to_string(place.path("new/nodes/eu/n1.yml")).unwrap(),
+        "environment: base\nclasses: [site]\nparameters:\n  ~dns: # two\n  - b\n"
+    );
+    let (code, out, messages) = place.reclass(&["-b", "new", "-o", "json", "--nodeinfo", "n1"]);
+    assert_eq!(code, 0, "{messages}");
+    let node: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(node["parameters"]["name"], serde_json::json!(["b"]));
+    assert_eq!(node["applications"], serde_json::json!(["motd"]));
+    // Nothing is overwritten, and the tree is as it was.
+    assert_eq!(place.reclass(&["migrate", "saltclass", "tree", "new"]).0, 65);
+    assert_eq!(place.reclass(&["migrate", "saltclass", "nowhere", "newer"]).0, 74);
+    assert!(fs::read_to_string(place.path("tree/classes/site/init.yml")).unwrap().starts_with("states:"));
+}
