@@ -66,6 +66,8 @@ pub enum OldRule {
     UniqueKeys,
     /// Y1: scalars are those of YAML 1.2, as in reclass-rs.
     Yaml12,
+    /// Y4: dates and timestamps in pillars are timestamps without an offset.
+    Timestamps,
 }
 
 /// A set of old rules.

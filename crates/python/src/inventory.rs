@@ -287,35 +287,35 @@ impl Inventory {
     }
 
     /// The comparison with the pillars of minions, as `reclass compare pillars:FILE -o json` prints it.
-    #[pyo3(signature = (pillars, *nodes, only = Vec::new(), exclude = Vec::new(), show_secrets = false, plain = false))]
+    #[pyo3(signature = (pillars, *nodes, only = None, exclude = None, show_secrets = false, plain = false))]
     fn compare<'py>(
         &self,
         py: Python<'py>,
         pillars: &Bound<'py, PyDict>,
         nodes: Vec<String>,
-        only: Vec<String>,
-        exclude: Vec<String>,
+        only: Option<Vec<String>>,
+        exclude: Option<Vec<String>>,
         show_secrets: bool,
         plain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
-            let (old, parts) = (old_pillars(pillars)?, ComparedParts { nodes, only, except: exclude });
+            let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
             self.answer(py, plain, |_| compare(&self.options, &old, &parts, show_secrets))
         })
     }
 
     /// The text that `reclass compare pillars:FILE` prints, with secrets hidden.
-    #[pyo3(signature = (pillars, *nodes, only = Vec::new(), exclude = Vec::new()))]
+    #[pyo3(signature = (pillars, *nodes, only = None, exclude = None))]
     fn compare_text<'py>(
         &self,
         py: Python<'py>,
         pillars: &Bound<'py, PyDict>,
         nodes: Vec<String>,
-        only: Vec<String>,
-        exclude: Vec<String>,
+        only: Option<Vec<String>>,
+        exclude: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyString>> {
         guard(|| {
-            let (old, parts) = (old_pillars(pillars)?, ComparedParts { nodes, only, except: exclude });
+            let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
             self.text(py, |_| {
                 let comparison = compare(&self.options, &old, &parts, false)?;
                 Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
@@ -767,6 +767,15 @@ fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
 /// The time in the form of the Python programs.
 fn now(py: Python<'_>) -> PyResult<String> {
     py.import("time")?.call_method1("strftime", ("%c",))?.extract()
+}
+
+/// The nodes and the first keys to compare.
+fn compared_parts(
+    nodes: Vec<String>,
+    only: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+) -> ComparedParts {
+    ComparedParts { nodes, only: only.unwrap_or_default(), except: exclude.unwrap_or_default() }
 }
 
 /// Pillars by minion. Each is taken in alone, because the limits are those of one.

@@ -202,8 +202,8 @@ class Inventory:
         self,
         pillars: Mapping[str, Any],
         *nodes: str,
-        only: Sequence[str] = (),
-        exclude: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
         show_secrets: bool = False,
         plain: bool = False,
     ) -> dict[str, Any]:
@@ -217,8 +217,8 @@ class Inventory:
         self,
         pillars: Mapping[str, Any],
         *nodes: str,
-        only: Sequence[str] = (),
-        exclude: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> str:
         """The text of ``reclass compare pillars:FILE``, with secrets hidden."""
 

@@ -28,6 +28,7 @@ use crate::output::redact::Redaction;
 
 use causes::{CauseSet, Causes};
 pub use normal::OldForm;
+use normal::in_form;
 pub use old::{OldAnswers, OldNode, OldSections};
 pub use program::{ProgramAnswers, ask_program};
 use render::Comparing;
@@ -183,7 +184,7 @@ fn difference(
     let mut difference = Difference { old: old.name.clone(), new: ".".into(), ..Difference::default() };
     let mut groups = difference.take(nodes);
     let raw: Vec<Option<Value>> = groups.iter().map(|group| group.change.new.clone()).collect();
-    place(&mut groups, now, redaction, false);
+    place(&mut groups, now, redaction, false, &|value| in_form(value, old.form));
     if !redaction.secrets.is_none() {
         for (group, raw) in groups.iter_mut().zip(raw) {
             let secrets = group.nodes.first().map(|node| secrets_of(node, now, old, redaction));

@@ -8,11 +8,14 @@
 //!
 //! The order of keys has no meaning, so keys are sorted.
 
+use std::sync::Arc;
+
 use num_bigint::BigInt;
 
 use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
+use crate::base::value::{DateTime, Key, Map, Value};
 use crate::base::{base64, json, pystr};
+use crate::output::wire::carry;
 
 /// The form of recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +26,14 @@ pub enum OldForm {
     Json,
     /// JSON of the pillar of a minion.
     Pillar,
+}
+
+/// A value of this program in this form. One that Salt's wire cannot carry stays as it is.
+pub(super) fn in_form(value: &Value, form: OldForm) -> Value {
+    match carry(value, "", ":") {
+        Ok(carried) if form == OldForm::Pillar => normal(&carried, form),
+        _ => normal(value, form),
+    }
 }
 
 /// The value in this form.
@@ -44,10 +55,31 @@ pub(super) fn normal(value: &Value, form: OldForm) -> Value {
             items.sort_by_cached_key(pystr::repr);
             Value::list(items)
         }
+        // As Salt prints an object that JSON does not have.
+        Value::DateTime(_) if form == OldForm::Pillar => Value::text(pystr::repr(value)),
         Value::Date(_) | Value::DateTime(_) if is_json => Value::text(pystr::iso(value, 'T')),
         Value::Binary(bytes) if is_json => Value::text(base64::encode(bytes)),
         Value::Float(number) if is_json && !number.is_finite() => Value::text(json::float(*number)),
         Value::BigInt(number) if is_json => beyond(number),
+        other => other.clone(),
+    }
+}
+
+/// The value with each date and timestamp as Salt's wire makes it of a Python object, in the form of a pillar:
+/// a timestamp without an offset.
+pub(super) fn with_timestamps(value: &Value) -> Value {
+    let timestamp = |time: DateTime| {
+        normal(&Value::DateTime(Arc::new(DateTime { offset: None, ..time })), OldForm::Pillar)
+    };
+    match value {
+        Value::Map(map) => grow(|| {
+            Value::map(map.iter().map(|(key, value)| (key.clone(), with_timestamps(value))).collect::<Map>())
+        }),
+        Value::List(items) => grow(|| Value::list(items.iter().map(with_timestamps).collect())),
+        Value::Date(date) => {
+            timestamp(DateTime { date: **date, hour: 0, minute: 0, second: 0, microsecond: 0, offset: None })
+        }
+        Value::DateTime(time) => timestamp(**time),
         other => other.clone(),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::normal::{OldForm, normal, of_json};
 use crate::base::error::{Error, Fault, Kind, Result, article};
+use crate::base::stack::grow;
 use crate::base::value::{Map, Text, Value};
 use crate::engine::NodeInfo;
 use crate::storage::fs;
@@ -51,6 +52,22 @@ pub struct OldSections {
     pub parameters: Option<Value>,
     /// The exports, a mapping.
     pub exports: Option<Value>,
+}
+
+/// What Salt 3008 prints in place of each text of a pillar, unless `unmask=True` is given.
+const SALT_MASK: &str = "**********";
+
+/// Counts the texts of a value, and those that Salt has masked.
+fn count_masked(value: &Value, texts: &mut usize, masked: &mut usize) {
+    match value {
+        Value::Map(map) => grow(|| map.values().for_each(|value| count_masked(value, texts, masked))),
+        Value::List(items) => grow(|| items.iter().for_each(|item| count_masked(item, texts, masked))),
+        Value::Str(text) => {
+            *texts += 1;
+            *masked += usize::from(&**text == SALT_MASK);
+        }
+        _ => {}
+    }
 }
 
 fn fault(name: &str, message: impl Into<String>) -> Error {
@@ -125,6 +142,13 @@ impl OldAnswers {
     pub fn pillars(path: &str) -> Result<OldAnswers> {
         let (data, _) = data_of(Path::new(path))?;
         let map = data.as_map().ok_or_else(|| not_a_mapping(path, &data))?;
+        let (mut texts, mut masked) = (0, 0);
+        map.values().for_each(|pillar| count_masked(pillar, &mut texts, &mut masked));
+        if masked > 0 && masked == texts {
+            let message =
+                "Salt has masked all values: write it again with unmask=True at the end of the command";
+            return Err(fault(path, message));
+        }
         Ok(OldAnswers::of_pillars(path, map))
     }
 

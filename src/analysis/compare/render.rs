@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::ComparedParts;
-use super::normal::{OldForm, normal};
+use super::normal::{OldForm, normal, with_timestamps};
 use super::old::{OldAnswers, OldNode};
 use super::rules::ALTERNATIVES;
 use crate::analysis::diff::{NodeDifference, Renderer, changes};
 use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::old_rules::OldRules;
+use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
@@ -65,18 +65,19 @@ impl<'a> Comparing<'a> {
     /// The differences of nodes.
     pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<NodeDifference> {
         let context = **now;
+        let rules = now.settings.old_rules;
         parallel::each_counted(
             WorkUnit::Nodes,
             context.threads(),
             nodes,
             || Renderer::new(context.computation()),
-            |renderer, name| self.difference(renderer, name),
+            |renderer, name| self.difference(renderer, name, rules),
             |_| false,
         )
     }
 
-    fn difference(&self, renderer: &Renderer<'_>, name: &Text) -> NodeDifference {
-        self.outcome(name, renderer.render(name).map(|info| self.formed(info?, renderer.delimiter())))
+    fn difference(&self, renderer: &Renderer<'_>, name: &Text, rules: OldRules) -> NodeDifference {
+        self.outcome(name, renderer.render(name).map(|info| self.formed(info?, renderer.delimiter(), rules)))
     }
 
     /// The difference between the old answer and this one; `None` if the inventory has no such node.
@@ -103,9 +104,12 @@ impl<'a> Comparing<'a> {
     }
 
     /// An answer in the form of the old ones, with only the parameters to compare.
-    fn formed(&self, mut info: NodeInfo, delimiter: &str) -> Result<NodeInfo> {
+    fn formed(&self, mut info: NodeInfo, delimiter: &str, rules: OldRules) -> Result<NodeInfo> {
         let form = self.old.form;
         info.parameters = self.chosen(&info.parameters);
+        if form == OldForm::Pillar && rules.has(OldRule::Timestamps) {
+            info.parameters = with_timestamps(&info.parameters);
+        }
         if form == OldForm::Pillar {
             info.parameters = carry(&info.parameters, "the pillar", delimiter)?;
         }

@@ -228,6 +228,11 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         change: TurnedOff::Rule(OldRule::Yaml12),
     },
     Alternative {
+        ruling: "Y4",
+        sentence: "dates in pillars are ISO 8601 texts; with Salt's own adapter they are 'datetime' objects, without an offset",
+        change: TurnedOff::Rule(OldRule::Timestamps),
+    },
+    Alternative {
         ruling: "Y8",
         sentence: "a setting with the text 'no' or 'false' is false; for the Python programs every text but the empty one is true",
         change: TurnedOff::Truth,

@@ -214,8 +214,8 @@ pub fn diff(
             check_nodes(&[before.catalog, now.catalog], nodes)?;
             let mut difference = begun.clone();
             let mut groups = difference.take(nodes::nodes(before, now, &globs));
-            place(&mut groups, before, &redaction, true);
-            place(&mut groups, now, &redaction, false);
+            place(&mut groups, before, &redaction, true, &Value::clone);
+            place(&mut groups, now, &redaction, false, &Value::clone);
             let groups = together(groups, false).into_iter();
             difference.changes = groups.map(|group| group.into_change(&redaction, &delimiter)).collect();
             Ok::<_, Error>(difference)

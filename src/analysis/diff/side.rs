@@ -93,12 +93,14 @@ impl Side {
     }
 }
 
-/// Fills in the places of the changed values on one side, and hides values that depend on secrets.
+/// Fills in the places of the changed values on one side, and hides values that depend on secrets. `form` gives a
+/// value of the inventory the form of the compared ones.
 pub(in crate::analysis) fn place(
     groups: &mut [Group],
     computation: &Computation<'_>,
     redaction: &Redaction,
     old: bool,
+    form: &dyn Fn(&Value) -> Value,
 ) {
     let mut wanted: Vec<&mut Group> = groups
         .iter_mut()
@@ -112,13 +114,19 @@ pub(in crate::analysis) fn place(
             .iter_mut()
             .map(|group| &mut **group)
             .partition(|group| matches!(group.change.section, Section::Parameters | Section::Exports));
-        place_values(&mut values, &of, redaction, old);
+        place_values(&mut values, &of, redaction, old, form);
         place_names(&mut names, &of, old);
     }
 }
 
 /// The same for parameters and exports of one node.
-fn place_values(groups: &mut [&mut Group], of: &ValuePlaces<'_>, redaction: &Redaction, old: bool) {
+fn place_values(
+    groups: &mut [&mut Group],
+    of: &ValuePlaces<'_>,
+    redaction: &Redaction,
+    old: bool,
+    form: &dyn Fn(&Value) -> Value,
+) {
     let indexes = |group: &Group| -> Vec<usize> {
         let items = group.change.items.iter().filter(|item| item.added != old);
         items.map(|item| item.index).collect()
@@ -140,7 +148,7 @@ fn place_values(groups: &mut [&mut Group], of: &ValuePlaces<'_>, redaction: &Red
     for ((group, found), without) in groups.iter_mut().zip(found).zip(without) {
         let value = if old { &mut group.change.old } else { &mut group.change.new };
         if let Some(value) = value {
-            *value = redaction.unchanged(value, without.as_ref());
+            *value = redaction.unchanged(value, without.as_ref().map(form).as_ref());
         }
         *(if old { &mut group.old_place } else { &mut group.new_place }) = found.place;
         let items = group.change.items.iter_mut().filter(|item| item.added != old);
