@@ -266,6 +266,7 @@ fn shells_complete_options_nodes_and_classes() {
             ("reclass params -b a nginx:u\t", "reclass params -b a nginx:user"),
             ("reclass nodes -b a --file a/classes/r\t", "reclass nodes -b a --file a/classes/role/web.yml"),
             ("reclass diff -b a some-b\t", "reclass diff -b a some-branch"),
+            ("reclass compare -b a a/nodes/d\t", "reclass compare -b a a/nodes/db1.yml"),
         ] {
             // Once it is complete, the line is not run but echoed: Ctrl-A is its beginning.
             terminal.types(&format!("{keys}\u{1}echo 'se''en' \n"));

@@ -114,6 +114,7 @@ fn words(arguments: &[OsString]) -> Vec<OsString> {
 
 /// The command and its subcommands, with completers for their values.
 fn completing(command: Command, line: &Arc<Line>) -> Command {
+    let is_diff = command.get_name() == "diff";
     command
         .mut_args(|argument| {
             let named = |name: &str| {
@@ -132,6 +133,9 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
             } else if argument.get_id() == "file" {
                 files(line)
             } else if ["old", "new"].contains(&argument.get_id().as_str()) {
+                if !is_diff {
+                    return argument.value_hint(ValueHint::AnyPath);
+                }
                 revisions(line)
             } else if named("FILE") {
                 return argument.value_hint(ValueHint::FilePath);
