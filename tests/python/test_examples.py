@@ -28,6 +28,7 @@ MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner]}
 # An inventory lies with the master: `salt '*'` would edit it from every minion.
 SALT = {
     "cache.grains": lambda tgt, **_: {tgt[0]: {"reclass": GRAIN[0]}},
+    "cache.pillar": lambda **_: {"web1.example.com": {"timezone": "UTC"}, "gone.example.com": {}},
     "salt.execute": lambda *_, **__: {},
     "saltutil.cmd": lambda **_: {},
 }
