@@ -186,12 +186,18 @@ fn difference(
     let raw: Vec<Option<Value>> = groups.iter().map(|group| group.change.new.clone()).collect();
     place(&mut groups, now, redaction, false, &|value| in_form(value, old.form));
     if !redaction.secrets.is_none() {
+        // Most groups of a node come in a row.
+        let mut known: Option<(Text, Vec<String>)> = None;
         for (group, raw) in groups.iter_mut().zip(raw) {
-            let secrets = group.nodes.first().map(|node| secrets_of(node, now, old, redaction));
+            let node = group.nodes.first();
+            if known.as_ref().map(|(node, _)| node) != node {
+                known = node.map(|node| (node.clone(), secrets_of(node, now, old, redaction)));
+            }
+            let secrets = known.as_ref().map(|(_, secrets)| secrets);
             let is_masked = raw.is_some() && raw != group.change.new;
             for value in [&mut group.change.old, &mut group.change.new].into_iter().flatten() {
                 if matches!(group.change.section, Section::Parameters | Section::Exports) {
-                    *value = without_texts(value, secrets.as_deref().unwrap_or_default());
+                    *value = without_texts(value, secrets.map_or(&[], Vec::as_slice));
                 }
             }
             // How the other program made the old value is not known. If the new one depends on a secret, the old
