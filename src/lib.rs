@@ -2,7 +2,18 @@
 //!
 //! Nodes and classes are merged depth first into classes, applications, parameters, exports and an
 //! environment, with `${references}` and `$[inventory queries]`. `docs/semantics.md` says what an
-//! inventory means, `docs/design.md` how the crate works.
+//! inventory means, `docs/design.md` how the crate works, `docs/rust.md` how other programs use it:
+//!
+//! ```
+//! use reclass::value::{Key, Map, Value};
+//! use reclass::{Inventory, Request};
+//!
+//! let options = Map::from_iter([(Key::from("inventory_base_uri"), Value::text("examples/inventory"))]);
+//! let inventory = Inventory::open(&options)?;
+//! let node = inventory.nodeinfo("web1.example.com", &Request::default())?;
+//! assert_eq!(&*node.classes[0], "site");
+//! # Ok::<_, reclass::Error>(())
+//! ```
 //!
 //! It has nine rooms, and a room never uses a higher one. `base` is the lowest: it holds values, errors,
 //! settings, source positions, names and paths, which all others share. Those from the next to the highest:
@@ -28,7 +39,12 @@ mod output;
 mod storage;
 mod yaml;
 
+pub use analysis::diff::Difference;
+pub use analysis::explain::Explanation;
 pub use analysis::{compare, diff, explain, graph, lint, list};
+pub use base::error::Error;
+pub use base::settings::Settings;
+pub use base::value::Value;
 pub use base::{
     error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
 };
@@ -36,7 +52,15 @@ pub use engine::context::{Computation, NodeRequest};
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};
 pub use model::catalog::CatalogEntry;
 pub use model::configuration;
+pub use output::report::Finding;
+#[cfg(feature = "serde")]
+pub use output::typed::UnfitParameter;
 pub use output::{redact, report, style, wire};
+
+/// The page for users of the library, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+mod page {}
 
 /// Text forms of values.
 pub mod formats {

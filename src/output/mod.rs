@@ -5,4 +5,6 @@
 pub mod redact;
 pub mod report;
 pub mod style;
+#[cfg(feature = "serde")]
+pub mod typed;
 pub mod wire;

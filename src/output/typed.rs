@@ -1,0 +1,102 @@
+//! Parameters as types of the caller, through serde.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+
+use crate::engine::NodeInfo;
+
+/// A parameter that does not fit the type of the caller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnfitParameter {
+    /// The node.
+    pub node: String,
+    /// The path of the parameter, `nginx:workers`; empty for all parameters.
+    pub path: String,
+    /// The reason, in the words of serde. It may contain the value.
+    pub reason: String,
+}
+
+impl fmt::Display for UnfitParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnfitParameter { node, path, reason } = self;
+        match &**path {
+            "" => write!(f, "node '{node}': the parameters do not fit: {reason}"),
+            _ => write!(f, "node '{node}': parameter '{path}' does not fit: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for UnfitParameter {}
+
+impl NodeInfo {
+    /// The parameters as a type of the caller. Values have the types of JSON (Y7): a date is an ISO 8601 string,
+    /// binary data is base64, a set is a list, and the keys of mappings are strings.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that does not fit, with its path.
+    pub fn parameters_as<T: DeserializeOwned>(&self) -> Result<T, UnfitParameter> {
+        let unfit =
+            |path: String, reason: String| UnfitParameter { node: self.name.to_string(), path, reason };
+        let data = serde_json::to_value(&self.parameters)
+            .map_err(|error| unfit(String::new(), error.to_string()))?;
+        serde_path_to_error::deserialize(data).map_err(|error| {
+            let parts = error.path().iter().map(|segment| match segment {
+                Segment::Seq { index } => index.to_string(),
+                Segment::Map { key } => key.clone(),
+                Segment::Enum { variant } => variant.clone(),
+                Segment::Unknown => "?".to_owned(),
+            });
+            unfit(parts.collect::<Vec<_>>().join(":"), error.inner().to_string())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use serde::Deserialize;
+
+    use crate::base::value::Value;
+    use crate::engine::NodeInfo;
+    use crate::yaml::parse_value;
+
+    #[derive(Deserialize, PartialEq, Debug)]
+    struct Parameters {
+        ports: Vec<u16>,
+        since: String,
+        rest: Option<bool>,
+    }
+
+    fn node(parameters: &str) -> NodeInfo {
+        NodeInfo {
+            name: "web1".into(),
+            uri: "".into(),
+            environment: Value::text("base"),
+            classes: [].into(),
+            applications: Vec::new(),
+            parameters: parse_value(parameters).expect("YAML"),
+            exports: Value::default(),
+            warnings: Vec::new(),
+            wire_value: OnceLock::new(),
+            logged_warnings: OnceLock::new(),
+        }
+    }
+
+    #[test]
+    fn parameters_fit_or_the_path_is_named() {
+        let fits = node("{ports: [80, 443], since: 2001-02-03, more: 1}");
+        let since = "2001-02-03".to_owned();
+        assert_eq!(fits.parameters_as(), Ok(Parameters { ports: vec![80, 443], since, rest: None }));
+        let unfit = node("{ports: [80, many], since: 2001-02-03}");
+        assert_eq!(
+            unfit.parameters_as::<Parameters>().expect_err("an error").to_string(),
+            "node 'web1': parameter 'ports:1' does not fit: invalid type: string \"many\", expected u16"
+        );
+        let missing = node("{ports: []}").parameters_as::<Parameters>().expect_err("an error");
+        assert_eq!(missing.to_string(), "node 'web1': the parameters do not fit: missing field `since`");
+    }
+}
