@@ -107,7 +107,7 @@ def test_of_two_processes_that_write_one_key_one_is_told(
     settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Another process writes between the reading and the transaction.
-    other = f'test "$1" = txn && "$real" put {KEY} other >/dev/null; exec "$real" "$@"'
+    other = f'case "$*" in *txn*) "$real" put {KEY} other >/dev/null;; esac; exec "$real" "$@"'
     wrap(tmp_path / "bin", monkeypatch, other)
     editor = Editor(**settings)
     for edit in (

@@ -75,7 +75,8 @@ impl Etcd {
             }
             (Some(user), Some(file)) => Some((user.to_string(), file)),
             (Some(_), None) => return Err(fault("etcd_user", "a user needs 'etcd_password_file'")),
-            (None, _) => None,
+            (None, Some(_)) => return Err(fault("etcd_password_file", "a password needs 'etcd_user'")),
+            (None, None) => None,
         };
         let prefix = Text::from(settings.etcd_prefix.trim_end_matches('/'));
         let endpoints = settings.etcd_endpoints.iter().map(|text| &**text).collect::<Vec<_>>().join(",");
@@ -153,23 +154,25 @@ impl Etcd {
     /// key that does not exist. The record has the change afterwards.
     pub fn change(&self, name: &str, expected: u64, value: Option<&[u8]>) -> Result<()> {
         let key = format!("{}/{name}", self.prefix);
+        let before = self.cached().map_or(0, |record| record.revision);
         let done = self.servers.change(&key, expected, value, self.largest);
         let done = done.map_err(|failure| self.failed(&failure))?;
         if !done.succeeded {
             return Err(Fault::new(Kind::EtcdConflict { key }).into());
         }
-        self.renew(done.revision);
+        self.renew(before, done.revision);
         Ok(())
     }
 
     /// Reads anew, unless the record is at least at this revision. A failure is in the record, and the next
-    /// question reports it.
-    fn renew(&self, revision: u64) {
+    /// question reports it. `before` is the revision of the record before the change: if it is the higher one,
+    /// the server has lost data.
+    fn renew(&self, before: u64, revision: u64) {
         let limit = self.servers.limit;
         if let Ok(Some(lock)) = self.file.lock(limit) {
             let is_new =
                 |record: Arc<EtcdRecord>| record.times.failure.is_none() && record.revision >= revision;
-            if !self.cached().is_some_and(is_new) {
+            if before > revision || !self.cached().is_some_and(is_new) {
                 self.update(&lock, limit);
             }
         }
@@ -191,7 +194,10 @@ impl Etcd {
 
     /// The reason for a failed request.
     fn message(&self, failure: &Failure) -> String {
-        let late = || format!("no answer within {} seconds", self.servers.limit.as_secs());
+        let late = || match self.servers.limit.as_secs() {
+            1 => "no answer within a second".to_owned(),
+            seconds => format!("no answer within {seconds} seconds"),
+        };
         match failure {
             Failure::NotRun(message) => format!("cannot run the program 'etcdctl': {message}"),
             Failure::TimedOut(_) => late(),
@@ -200,6 +206,15 @@ impl Etcd {
                 format!("{what} exceeds the limit of {limit}; '{setting}' is the limit")
             }
         }
+    }
+
+    /// The reason for refusing a server whose revision is before that of the record.
+    fn lost(&self, revision: u64, known: u64) -> String {
+        let record = fs::display(&self.file.path);
+        format!(
+            "the server is at revision {revision}, before revision {known} of the last reading, so it has lost \
+             data or is another one; if that is intended, remove '{record}'"
+        )
     }
 
     fn fault(&self, message: String) -> Fault {
@@ -238,7 +253,12 @@ impl RecordSource for Etcd {
     fn update(&self, _: &FetchLock, _: Duration) -> EtcdRecord {
         let (began, clock) = (SystemTime::now(), Instant::now());
         let tried = self.servers.read(&format!("{}/", self.prefix), true, self.largest);
+        let known = self.cached().map_or(0, |record| record.revision);
         let tried = tried.map_err(|failure| (REACH, self.message(&failure))).and_then(|reading| {
+            // A revision never goes back, so this is another server, or one that lost data.
+            if reading.revision < known {
+                return Err((REACH, self.lost(reading.revision, known)));
+            }
             let times = FetchTimes { fetched: Some(began), failure: None };
             let record = EtcdRecord { times, revision: reading.revision, keys: reading.keys.into() };
             self.file.write(&record.text()).map(|()| record).map_err(|message| (RECORD, message))

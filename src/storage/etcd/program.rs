@@ -186,9 +186,10 @@ impl Servers {
         for name in MISLEADING {
             command.env_remove(name);
         }
+        // etcdctl 3.4 reads no variables for these two.
         let time = format!("{}ms", self.limit.as_millis());
+        command.arg(format!("--command-timeout={time}")).arg(format!("--dial-timeout={time}"));
         command.args(arguments).env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", &self.endpoints);
-        command.env("ETCDCTL_COMMAND_TIMEOUT", &time).env("ETCDCTL_DIAL_TIMEOUT", &time);
         let files = [("CACERT", &self.ca), ("CERT", &self.cert), ("KEY", &self.key)];
         for (name, file) in files {
             if let Some(file) = file {

@@ -61,7 +61,10 @@ fn a_user_needs_the_right_password_which_nobody_sees() {
     let (text, errors) = said(&output);
     assert!(text.contains("a: etcd"), "{text}{errors}");
     let arguments = std::fs::read_to_string(server.path("arguments")).unwrap();
-    assert_eq!(arguments.trim(), "get --write-out=json --prefix -- /reclass/");
+    assert_eq!(
+        arguments.trim(),
+        "--command-timeout=2000ms --dial-timeout=2000ms get --write-out=json --prefix -- /reclass/"
+    );
     // Nor has the record, which only its owner can read.
     let record = server.record();
     assert!(!std::fs::read_to_string(&record).unwrap().contains("pa:ss"));
@@ -97,6 +100,7 @@ fn wrong_settings_are_errors() {
         ("etcd_timeout: 0", "etcd_timeout"),
         ("etcd_failure: ignore", "etcd_failure"),
         ("etcd_user: ada", "etcd_password_file"),
+        ("etcd_password_file: pw", "etcd_user"),
         ("etcd_user: 'a:b', etcd_password_file: x", "etcd_user"),
     ] {
         let error = reclass::Inventory::open(&server.options(more)).map(drop);

@@ -75,13 +75,52 @@ fn a_compaction_and_a_restart_change_nothing() {
     server.run();
     assert!(params(&inventory, "one").contains("a: v19"));
     assert_eq!(inventory.counts().computed, before);
-    // A server that begins anew counts its revisions from one.
+}
+
+#[test]
+fn a_server_that_lost_its_data_is_a_warning_or_an_error() {
+    let Some(mut server) = Server::start() else { return };
+    for number in 0..5 {
+        server.put("classes/c/_param/a", &format!("v{number}"));
+    }
+    let (serve, fail) = (server.open(ALWAYS), server.open(FAIL));
+    assert!(params(&serve, "one").contains("a: v4"));
+    // One that begins anew counts its revisions from one.
     server.kill();
     fs::remove_dir_all(server.path("etcd")).unwrap();
     server.run();
-    assert!(params(&inventory, "one").contains("a: file"));
+    let lost = "the server is at revision 1, before revision 6 of the last reading";
+    for _ in 0..2 {
+        assert!(params(&serve, "one").contains("a: v4"));
+        let [warning] = &serve.storage_warnings()[..] else { panic!("{:?}", serve.storage_warnings()) };
+        assert!(warning.kind.to_string().contains(lost), "{:?}", warning.kind);
+        let text = text_of(ask(&fail, "one"));
+        assert!(text.contains("(etcd-unreachable)") && text.contains(lost), "{text}");
+    }
     server.put("classes/c/_param/a", "new");
-    assert!(params(&inventory, "one").contains("a: new"));
+    assert!(params(&serve, "one").contains("a: v4"));
+    // The way out that the message names.
+    fs::remove_dir_all(server.path("record")).unwrap();
+    for inventory in [&serve, &fail] {
+        assert!(params(inventory, "one").contains("a: new"));
+        assert!(ask(inventory, "one").unwrap().warnings.is_empty());
+    }
+}
+
+#[test]
+fn a_request_takes_as_long_as_the_setting_says() {
+    let Some(mut server) = Server::start() else { return };
+    server.kill();
+    for (seconds, words) in [(1, "a second"), (7, "7 seconds")] {
+        let inventory = server.open(&format!("etcd_interval: 0, etcd_timeout: {seconds}"));
+        let _ = fs::remove_dir_all(server.path("record"));
+        let begun = std::time::Instant::now();
+        let text = text_of(ask(&inventory, "one"));
+        let took = begun.elapsed().as_secs_f64();
+        assert!(text.contains(&format!("no answer within {words}")), "{text}");
+        // Otherwise it would be killed, two seconds later.
+        assert!(took > f64::from(seconds) - 0.5 && took < f64::from(seconds) + 1.9, "{took} of {seconds} s");
+    }
 }
 
 /// Changes the record at a path with these bytes.
@@ -186,7 +225,7 @@ fn a_record_that_cannot_be_written_is_no_silence() {
 fn a_program_that_is_missing_slow_loud_or_wrong_is_an_error() {
     let Some(server) = Server::start() else { return };
     for (name, script, part) in [
-        ("slow", "sleep 60 & sleep 60", "no answer within 1 seconds"),
+        ("slow", "sleep 60 & sleep 60", "no answer within a second"),
         (
             "loud",
             "while :; do head -c 1000000 /dev/zero; done",

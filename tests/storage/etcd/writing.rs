@@ -132,3 +132,21 @@ fn of_those_who_write_one_key_at_once_one_wins_and_the_others_are_told() {
     println!("{won} won, {lost} were told");
     assert!(won >= rounds && lost > 0);
 }
+
+#[test]
+fn a_write_into_a_server_that_lost_its_data_is_no_silence() {
+    let Some(mut server) = Server::start() else { return };
+    prague(&server);
+    for number in 0..5 {
+        server.put("classes/other/_param/a", &format!("v{number}"));
+    }
+    let inventory = server.open("etcd_interval: 3600");
+    assert!(params(&inventory, "prague").contains("a: file"));
+    server.kill();
+    std::fs::remove_dir_all(server.path("etcd")).unwrap();
+    server.run();
+    assert!(set(&settings(&server, "etcd_interval: 3600"), "a", "etcd").unwrap().changed());
+    assert!(params(&inventory, "prague").contains("a: file"));
+    let [warning] = &inventory.storage_warnings()[..] else { panic!("{:?}", inventory.storage_warnings()) };
+    assert!(warning.kind.to_string().contains("it has lost data"), "{:?}", warning.kind);
+}
