@@ -29,6 +29,9 @@
 //! | `analysis` | an inventory into explanations, findings, differences, listings and graphs |
 //! | `edit` | a change of one value into a change of one file that keeps every other byte |
 
+// The examples on the page for users of the library are tested too.
+#![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]
+
 mod analysis;
 mod base;
 pub mod edit;
@@ -56,11 +59,6 @@ pub use output::report::Finding;
 #[cfg(feature = "serde")]
 pub use output::typed::UnfitParameter;
 pub use output::{redact, report, style, wire};
-
-/// The page for users of the library, whose examples are tested.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/rust.md")]
-mod page {}
 
 /// Text forms of values.
 pub mod formats {

@@ -44,8 +44,7 @@ impl<'a> Reader<'a> {
         self.module.pop_if(|name| name == "mod");
         self.height = ROOMS.iter().position(|room| *room == self.module[0] && file.starts_with("src/"));
         if file == "src/lib.rs" {
-            if !parsed.attrs.iter().all(|attribute| attribute.path().is_ident("doc")) || !names(&parsed.items)
-            {
+            if !parsed.attrs.iter().all(documents) || !names(&parsed.items) {
                 self.fault("only documentation, `mod`, `pub use` and `pub mod` of these are allowed here");
             }
         } else if file.starts_with("src/") && self.height.is_none() {
@@ -177,6 +176,16 @@ fn names(items: &[Item]) -> bool {
     })
 }
 
+/// Whether an attribute brings documentation, and be it for the tests of examples alone.
+fn documents(attribute: &Attribute) -> bool {
+    match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            list.tokens.to_string().starts_with("doctest , doc =")
+        }
+        meta => meta.path().is_ident("doc"),
+    }
+}
+
 fn is_for_tests(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     list.path.is_ident("cfg") && list.tokens.to_string() == "test"
@@ -267,6 +276,7 @@ fn each_way_around_a_rule_is_a_fault() {
         ("src/lib.rs", "use yaml::Node;", "are allowed here"),
         ("src/lib.rs", "#[path = \"other.rs\"] mod yaml;", "at another place"),
         ("src/lib.rs", "#![allow(dead_code)]", "are allowed here"),
+        ("src/lib.rs", "#![cfg_attr(doctest, allow(dead_code))]", "are allowed here"),
         // A second type of one name.
         ("crates/cli/src/main.rs", "struct Layer;", "Layer: crates/cli/src/main.rs, src/model/layer.rs"),
         ("src/base/value.rs", "mod a { mod b { enum Layer {} } }", "Layer: src/base/value.rs, src"),
@@ -293,6 +303,7 @@ fn what_the_rules_allow_is_no_fault() {
         ("src/yaml/emit/mod.rs", "impl Iterator for A { type Item = u8; } mod b { use super::A as Layer; }"),
         ("src/yaml/emit/mod.rs", "#[cfg(test)] mod tests { use crate::engine::Inventory; struct Layer; }"),
         ("src/lib.rs", "//! Text.\nmod yaml; pub use yaml::emit; pub mod a { pub mod b { pub use c::*; } }"),
+        ("src/lib.rs", "#![cfg_attr(doctest, doc = include_str!(\"page.md\"))]"),
         ("crates/cli/src/main.rs", "use crate::terminal::{self as screen}; #[path = \"a.rs\"] mod a;"),
     ] {
         let faults = faults_with(file, text);
