@@ -143,6 +143,11 @@ fn explain() {
 }
 
 #[test]
+fn classes_by_pattern() {
+    check("classes-by-pattern.md");
+}
+
+#[test]
 fn merge_options() {
     check("merge-options.md");
 }

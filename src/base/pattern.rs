@@ -42,7 +42,21 @@ impl GlobToken {
 
 /// True if the text has wildcards. A pattern may match nothing; a name must exist.
 pub fn is_wild(text: &str) -> bool {
-    text.contains(['*', '?', '['])
+    text.contains(WILDCARDS)
+}
+
+/// The characters that mean more than themselves.
+const WILDCARDS: [char; 3] = ['*', '?', '['];
+
+/// Appends a glob that matches this text alone.
+pub fn push_escaped(glob: &mut String, text: &str) {
+    for c in text.chars() {
+        if WILDCARDS.contains(&c) {
+            glob.extend(['[', c, ']']);
+        } else {
+            glob.push(c);
+        }
+    }
 }
 
 impl Glob {

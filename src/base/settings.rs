@@ -220,6 +220,8 @@ settings! {
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.
     class_mappings_match_path: bool = "false" as Shape::Flag;
+    /// Lets an entry of `classes` include all classes that match a [pattern](classes-by-pattern.md): `apps.*`.
+    class_wildcards: bool = "false" as Shape::Flag;
     /// Make folders part of the names of nodes.
     compose_node_name: bool = "false" as Shape::Flag;
     /// Environment of a node that names none.

@@ -43,8 +43,12 @@ impl Computation<'_> {
         let missing = |(tree, name): &(TreeId, Text)| {
             self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
         };
+        let matching_as_before = |(tree, pattern, before): &(TreeId, Text, Arc<[Text]>)| {
+            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| names.matching(pattern) == *before)
+        };
         dependencies.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
             && dependencies.missing_classes.iter().all(missing)
+            && dependencies.patterns.iter().all(matching_as_before)
     }
 }
 
@@ -65,6 +69,22 @@ impl ClassLookup<'_> {
         }
         self.computation.recorder.missing_class(self.tree, name);
         Ok(None)
+    }
+
+    /// Whether a class has this name.
+    pub fn has(&self, name: &str) -> bool {
+        let has = self.names.contains_key(name);
+        if !has {
+            self.computation.recorder.missing_class(self.tree, name);
+        }
+        has
+    }
+
+    /// The classes that match a glob, sorted by name.
+    pub fn matching(&self, pattern: &Text) -> Arc<[Text]> {
+        let matching = self.names.matching(pattern);
+        self.computation.recorder.pattern(self.tree, pattern, &matching);
+        matching
     }
 
     /// The folder that was searched for a missing class, and a class with a similar name.

@@ -40,6 +40,8 @@ pub struct Dependencies {
     pub files: Vec<(FileId, Version)>,
     /// Classes that were looked up in a tree and not found.
     pub missing_classes: Vec<(TreeId, Text)>,
+    /// Patterns of class names, with the names in a tree that matched.
+    pub patterns: Vec<(TreeId, Text, Arc<[Text]>)>,
 }
 
 /// Records the dependencies of a computation.
@@ -74,11 +76,19 @@ impl DependencyRecorder {
         }
     }
 
+    /// Records the classes that match a pattern.
+    pub fn pattern(&self, tree: TreeId, pattern: &Text, matching: &Arc<[Text]>) {
+        if let Some(record) = self.0.borrow_mut().last_mut() {
+            record.patterns.push((tree, pattern.clone(), matching.clone()));
+        }
+    }
+
     /// Adds the dependencies of another result.
     pub fn add(&self, dependencies: &Dependencies) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.files.extend_from_slice(&dependencies.files);
             record.missing_classes.extend_from_slice(&dependencies.missing_classes);
+            record.patterns.extend_from_slice(&dependencies.patterns);
         }
     }
 }

@@ -162,7 +162,12 @@ pub(super) fn linearize(
         linearizer.mark_incomplete();
     }
     linearizer.mapped = linearizer.sequence.clone();
-    let shown = linearizer.top(&input.layer.classes, None);
+    let mut shown = linearizer.top(&input.layer.classes, None);
+    if settings.class_wildcards {
+        // A file lists no name twice, but several patterns can include one class.
+        let mut names = FxHashSet::default();
+        shown.retain(|name| names.insert(name.clone()));
+    }
     let linearization = Linearization {
         sequence: linearizer.sequence,
         mapped: linearizer.mapped,

@@ -29,6 +29,7 @@ use indexmap::Equivalent;
 
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
 use crate::base::old_rules::OldRule;
+use crate::base::pattern::push_escaped;
 use crate::base::settings::Settings;
 use crate::base::size::ValueSize;
 use crate::base::source::{FileId, Origin, Site, Span};
@@ -380,6 +381,22 @@ impl<'a> Evaluator<'a> {
                 Err(std::mem::take(&mut self.faults))
             }
         }
+    }
+
+    /// The class names that a name with wildcards and references stands for, as a glob: only the wildcards
+    /// outside of the references count. `None` if a reference has no value.
+    pub fn class_pattern(&mut self, template: &Template, origin: Origin) -> Option<String> {
+        let mut glob = String::new();
+        for part in &template.parts {
+            match part {
+                Part::Literal(text) => glob.push_str(text),
+                Part::Reference(_) => {
+                    let text = self.text(std::slice::from_ref(part), &template.source, origin).ok()?;
+                    push_escaped(&mut glob, &text);
+                }
+            }
+        }
+        Some(glob)
     }
 
     // ---- weak head normal forms --------------------------------------------------------------------------

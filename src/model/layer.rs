@@ -13,6 +13,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, Warning, push_fault, truncate_faults};
+use crate::base::pattern::{Glob, is_wild};
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
@@ -78,6 +79,8 @@ pub struct ClassEntry {
     pub alternatives: Vec<Text>,
     /// The parsed name, if it contains references.
     pub template: Option<Arc<Template>>,
+    /// Whether the name is a pattern of class names (`class_wildcards`), unless a class has this very name.
+    pub wild: bool,
     /// Where it is listed.
     pub origin: Origin,
 }
@@ -90,8 +93,29 @@ impl ClassEntry {
             name,
             alternatives: Vec::new(),
             template: None,
+            wild: false,
             origin: Origin::NONE,
         }
+    }
+
+    /// The pattern of class names that does not depend on a node.
+    pub fn pattern(&self) -> Option<Glob> {
+        (self.wild && self.template.is_none()).then(|| Glob::new(&self.lookup))
+    }
+
+    /// Why no class has the name, if it has wildcards.
+    pub fn pattern_note(&self) -> Option<&'static str> {
+        if self.wild {
+            Some("it is a pattern, and matches no class")
+        } else {
+            is_wild(&self.lookup).then_some("with the setting 'class_wildcards: true' it is a pattern")
+        }
+    }
+
+    /// A class that this entry includes as a pattern.
+    #[must_use]
+    pub fn of_pattern(&self, class: &Text) -> ClassEntry {
+        ClassEntry { origin: self.origin, ..ClassEntry::plain(class.clone()) }
     }
 }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
 use crate::base::old_rules::OldRule;
-use crate::base::pattern::Glob;
+use crate::base::pattern::{Glob, is_wild};
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::grains::{GrainRules, Grains};
@@ -34,6 +34,8 @@ struct Mapping {
     open: Text,
     /// Whether only the groups of Python are expanded.
     python_groups: bool,
+    /// Whether a class name may be a pattern.
+    wildcards: bool,
 }
 
 #[derive(Debug)]
@@ -63,8 +65,8 @@ pub struct MappedClass {
     pub mapping: Text,
     /// Later mappings with the same class. They have no effect.
     pub repeated: Vec<Text>,
-    /// Whether references in the name stay literal. Such text comes from the node's name, which a machine
-    /// chooses.
+    /// Whether references and wildcards in the name stay literal. Such text comes from the node's name, which
+    /// a machine chooses.
     pub literal: bool,
 }
 
@@ -127,7 +129,8 @@ impl Mapping {
             class: class.into(),
             mapping: self.source.clone(),
             repeated: Vec::new(),
-            literal: matches!(self.pattern, MappingPattern::Regex(_)) && name.contains(self.open.as_str()),
+            literal: matches!(self.pattern, MappingPattern::Regex(_))
+                && (name.contains(self.open.as_str()) || self.wildcards && is_wild(name)),
         };
         let all = |matches: bool| {
             matches.then(|| self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect())
@@ -218,7 +221,8 @@ fn parse(source: &Text, settings: &Settings, grains: Option<&GrainRules>) -> Res
     };
     let open = settings.reference_sentinels.0.clone();
     let python_groups = settings.old_rules.has(OldRule::PythonGroups);
-    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open, python_groups })
+    let (source, classes, wildcards) = (source.clone(), words.collect(), settings.class_wildcards);
+    Ok(Mapping { source, pattern, classes, open, python_groups, wildcards })
 }
 
 /// Splits like Python's `shlex` in POSIX mode with `whitespace_split`. In a mapping with a regular

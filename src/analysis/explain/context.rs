@@ -35,7 +35,7 @@ pub struct ClassTrace {
 pub struct ClassListing {
     /// Whether the class was included by this entry. Later entries have no effect.
     pub effective: bool,
-    /// The entry as written, if it has references.
+    /// The entry as written, if it has references or is a pattern of class names.
     pub written: Option<Text>,
     /// The place of the entry; null in a class mapping.
     pub site: Option<Site>,
@@ -131,7 +131,7 @@ pub(super) fn classes(
     let own = layers.all();
     let written: FxHashMap<Origin, &Text> = own
         .flat_map(|layer| &layer.classes)
-        .filter(|entry| entry.template.is_some())
+        .filter(|entry| entry.template.is_some() || entry.wild)
         .map(|entry| (entry.origin, &entry.name))
         .collect();
     names

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::explain::chosen_nodes;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::Result;
+use crate::base::pattern::Glob;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::Inventory;
@@ -141,6 +142,15 @@ impl<'s> ByName<'s> {
     fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
         self.0.get(&(kind, name)).copied()
     }
+
+    /// The classes that match a pattern in this file, sorted.
+    fn matching(&self, pattern: &Glob, own: (FileKind, &str)) -> Vec<Text> {
+        let classes = self.0.keys().filter(|file| file.0 == FileKind::Class && **file != own);
+        let mut names: Vec<&str> =
+            classes.map(|(_, name)| *name).filter(|name| pattern.matches(name)).collect();
+        names.sort_unstable();
+        names.into_iter().map(Text::from).collect()
+    }
 }
 
 /// The list entries in a file that no linearization covers, and in the files of the classes in it, recursively.
@@ -154,12 +164,17 @@ fn listed_in_files(by_name: &ByName<'_>, (kind, name): (FileKind, &Text), lists:
         for entry in layer.classes.iter().filter(|entry| entry.template.is_none()) {
             let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
             let class = names.find(|name| by_name.file(FileKind::Class, name).is_some());
-            let class = class.unwrap_or(&entry.lookup).clone();
+            let classes = match (class, entry.pattern()) {
+                (None, Some(pattern)) => by_name.matching(&pattern, (kind, &name)),
+                (class, _) => vec![class.unwrap_or(&entry.lookup).clone()],
+            };
             let place = (entry.origin.file, entry.origin.node);
-            lists.entry((kind, name.clone())).or_default().insert((class.clone(), place));
-            if seen.insert(class.clone()) {
-                lists.entry((FileKind::Class, class.clone())).or_default();
-                waiting.push((FileKind::Class, class));
+            for class in classes {
+                lists.entry((kind, name.clone())).or_default().insert((class.clone(), place));
+                if seen.insert(class.clone()) {
+                    lists.entry((FileKind::Class, class.clone())).or_default();
+                    waiting.push((FileKind::Class, class));
+                }
             }
         }
     }

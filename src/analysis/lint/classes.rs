@@ -144,8 +144,14 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 if linter.survey.file(file).is_some_and(|file| !linter.is_known(file)) {
                     continue;
                 }
-                let message = format!("'{class}' is in already when it is listed here, in {nodes}");
-                found.push(linter.at("class-redundant", message, Origin { file, node }));
+                let origin = Origin { file, node };
+                let message = match linter.pattern(origin) {
+                    Some(pattern) => {
+                        format!("all classes that match '{pattern}' are in already here, in {nodes}")
+                    }
+                    None => format!("'{class}' is in already when it is listed here, in {nodes}"),
+                };
+                found.push(linter.at("class-redundant", message, origin));
             }
             // The classes that a mapping gives to a node that cannot be linearized are unknown.
             ListEntry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}

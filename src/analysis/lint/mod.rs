@@ -17,6 +17,7 @@ mod selection;
 mod silence;
 mod structure;
 mod unreached;
+mod wildcards;
 mod written;
 
 use std::sync::Arc;
@@ -31,7 +32,7 @@ use crate::base::progress::WorkUnit;
 use crate::base::secrets::Secrets;
 use crate::base::settings::unknown_word;
 use crate::base::source::{FileId, Origin, Site};
-use crate::base::value::{Key, Map, Value};
+use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::linearize::AUTOMATIC;
@@ -316,6 +317,7 @@ impl<'a> Linter<'a> {
         repeated::check(self, &mut found);
         parameters::check(self, &rendered, &mut found);
         classes::check(self, &mut found);
+        wildcards::check(self, &mut found);
         if self.all {
             unreached::check(self, &mut found);
         }
@@ -426,6 +428,12 @@ impl<'a> Linter<'a> {
         self.survey.files.iter().filter(move |file| self.all || chosen(file))
     }
 
+    /// The pattern of class names that is listed here.
+    fn pattern(&self, origin: Origin) -> Option<&Text> {
+        let layer = self.survey.file(origin.file)?.layer.as_ref().ok()?;
+        layer.classes.iter().find(|entry| entry.wild && entry.origin == origin).map(|entry| &entry.name)
+    }
+
     /// Whether all users of a file are known.
     fn is_known(&self, file: &SurveyedFile) -> bool {
         self.reach.knows(file)
@@ -497,7 +505,7 @@ fn remains(answer: Answer) -> Remains {
 }
 
 /// A section that is merged from layers. Both sections get the same checks.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum MergedSection {
     Parameters,
     Exports,

@@ -205,7 +205,7 @@ pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
 
 /// Visits the scalars of a map with their prefixes. Values below a `~` are skipped: the `~` removes all
 /// earlier values, so none of these is set already.
-fn scalars<'s>(map: &'s MapSlot, visitor: &mut dyn FnMut(&[Key], &'s Slot, KeyPrefix)) {
+pub(super) fn scalars<'s>(map: &'s MapSlot, visitor: &mut dyn FnMut(&[Key], &'s Slot, KeyPrefix)) {
     map.visit(&mut |path, slot| match alone(slot) {
         Some((Slot::Map(_), prefix)) => !prefix.overrides,
         Some((slot @ Slot::Value(value, _), prefix)) => {

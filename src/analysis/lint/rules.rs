@@ -49,6 +49,11 @@ pub const RULES: &[Rule] = &[
         Level::Info,
         "Two files declare different merge options for one list; the order of the classes decides.",
     ),
+    new(
+        "wildcard-order",
+        Level::Info,
+        "Two classes that one pattern includes set one scalar differently; their names decide.",
+    ),
     new("override-without-effect", Level::Warning, "A ~ in front of a key changes nothing in any node."),
     new("constant-held", Level::Warning, "A value is left out in every node, because a constant holds."),
     new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),

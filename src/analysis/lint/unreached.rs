@@ -1,6 +1,8 @@
 //! Checks the class lists of class files that no node uses: unknown classes and cycles. Names with references
 //! are skipped, because they depend on the node.
 
+use std::vec::IntoIter;
+
 use rustc_hash::FxHashMap;
 
 use super::Linter;
@@ -25,6 +27,9 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
+/// An entry, and the index of the file of the class that it names.
+type Target<'l> = (&'l ClassEntry, Option<usize>);
+
 #[derive(Clone, Copy, PartialEq)]
 enum VisitState {
     New,
@@ -44,37 +49,51 @@ struct Walk<'a, 'l> {
 
 impl<'l> Walk<'_, 'l> {
     fn from(&mut self, start: usize) {
-        // Files with the index of their next entry. An explicit stack, because the depth of includes has no
-        // limit.
-        let mut path: Vec<(usize, usize)> = Vec::new();
+        // Files with the rest of their entries. An explicit stack, because the depth of includes has no limit.
+        let mut path: Vec<(usize, IntoIter<Target<'l>>)> = Vec::new();
         self.enter(start, &mut path);
-        while let Some((at, next)) = path.last_mut() {
-            let Some(entry) = self.entries(*at).get(*next) else {
-                self.state[*at] = VisitState::Done;
-                path.pop();
-                continue;
-            };
-            *next += 1;
-            if entry.template.is_some() {
-                continue;
-            }
-            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            match names.find_map(|name| self.classes.get(&**name)) {
-                None => self.missing(entry),
-                Some(&class) if self.state[class] == VisitState::Active => {
+        while let Some((at, targets)) = path.last_mut() {
+            match targets.next() {
+                None => {
+                    self.state[*at] = VisitState::Done;
+                    path.pop();
+                }
+                Some((entry, None)) => self.missing(entry),
+                Some((entry, Some(class))) if self.state[class] == VisitState::Active => {
                     self.report_cycle(&path, class, entry);
                 }
-                Some(&class) => self.enter(class, &mut path),
+                Some((_, Some(class))) => self.enter(class, &mut path),
             }
         }
     }
 
+    /// The entries of a file without references, with the classes that they name. A pattern names several.
+    fn targets(&self, at: usize) -> IntoIter<Target<'l>> {
+        let mut targets = Vec::new();
+        for entry in self.entries(at).iter().filter(|entry| entry.template.is_none()) {
+            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+            let class = names.find_map(|name| self.classes.get(&**name)).copied();
+            let before = targets.len();
+            if let (None, Some(pattern)) = (class, entry.pattern()) {
+                let classes =
+                    self.classes.iter().filter(|(name, class)| **class != at && pattern.matches(name));
+                targets.extend(classes.map(|(_, class)| (entry, Some(*class))));
+                // The files are sorted by name.
+                targets[before..].sort_unstable_by_key(|(_, class)| *class);
+            }
+            if targets.len() == before {
+                targets.push((entry, class));
+            }
+        }
+        targets.into_iter()
+    }
+
     /// Visits a file, unless nodes use it: they report its faults.
-    fn enter(&mut self, at: usize, path: &mut Vec<(usize, usize)>) {
+    fn enter(&mut self, at: usize, path: &mut Vec<(usize, IntoIter<Target<'l>>)>) {
         let Some(file) = self.linter.survey.files.get(at) else { return };
         if self.state[at] == VisitState::New && self.linter.is_unused(file) {
             self.state[at] = VisitState::Active;
-            path.push((at, 0));
+            path.push((at, self.targets(at)));
         }
     }
 
@@ -93,12 +112,12 @@ impl<'l> Walk<'_, 'l> {
         let similar = known.or_insert_with_key(|name| {
             crate::base::similar::class(name, self.classes.keys().copied()).map(str::to_owned)
         });
-        let similar = similar.clone();
+        let similar = similar.clone().filter(|_| !entry.wild);
         let written = entry.name.to_string();
         self.report(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
     }
 
-    fn report_cycle(&mut self, path: &[(usize, usize)], class: usize, entry: &ClassEntry) {
+    fn report_cycle(&mut self, path: &[(usize, IntoIter<Target<'l>>)], class: usize, entry: &ClassEntry) {
         let cycle = path.iter().map(|(at, _)| *at).skip_while(|at| *at != class).chain([class]);
         let names = cycle.filter_map(|at| self.linter.survey.files.get(at)).map(|file| file.name.to_string());
         let cycle = names.collect::<Vec<_>>().join(" -> ");
@@ -108,6 +127,9 @@ impl<'l> Walk<'_, 'l> {
     fn report(&mut self, kind: Kind, entry: &ClassEntry) {
         let mut fault = Fault::new(kind).at(entry.origin);
         fault.site = self.linter.site(entry.origin);
+        if let (Kind::ClassNotFound { .. }, Some(note)) = (&fault.kind, entry.pattern_note()) {
+            fault = fault.note(note, None);
+        }
         self.found.push(fault);
     }
 }

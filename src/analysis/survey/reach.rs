@@ -72,12 +72,13 @@ impl Reach {
             waiting.extend(own.get(&*node.path));
             let item = computation.catalog.nodes.get(&node.name);
             for mapped in item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default() {
-                let template = match template::parse(&mapped.class, computation.settings) {
-                    Ok(Parsed::Template(template)) if !mapped.literal => Some(template),
-                    _ => None,
+                let pattern = match template::parse(&mapped.class, computation.settings) {
+                    _ if mapped.literal => None,
+                    Ok(Parsed::Template(template)) => Some(Glob::new(&template::glob(&template.parts))),
+                    _ => computation.settings.class_wildcards.then(|| Glob::new(&mapped.class)),
                 };
                 let names = std::iter::once(&mapped.class).chain(&mapped.alternative);
-                called(names, template.as_deref(), survey, classes, &mut waiting);
+                called(names, pattern, survey, classes, &mut waiting);
             }
         }
         while let Some(file) = waiting.pop().and_then(|at| survey.files.get(at)) {
@@ -118,25 +119,25 @@ impl Reach {
 fn named(layer: &Layer, survey: &Survey, classes: &FxHashMap<&str, Vec<usize>>, out: &mut Vec<usize>) {
     for entry in &layer.classes {
         let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-        called(names, entry.template.as_deref(), survey, classes, out);
+        let of_template = |template: &Arc<Template>| Glob::new(&template::glob(&template.parts));
+        let pattern = entry.template.as_ref().map(of_template).or_else(|| entry.pattern());
+        called(names, pattern, survey, classes, out);
     }
 }
 
-/// Indexes of the classes with one of these names. If the name contains references, the classes that it may
-/// resolve to.
+/// Indexes of the classes with one of these names, and of those that match the pattern.
 fn called<'n>(
     mut names: impl Iterator<Item = &'n Text>,
-    template: Option<&Template>,
+    pattern: Option<Glob>,
     survey: &Survey,
     classes: &FxHashMap<&str, Vec<usize>>,
     out: &mut Vec<usize>,
 ) {
-    match template {
+    match pattern {
         None => out.extend(names.by_ref().filter_map(|name| classes.get(&**name)).flatten()),
-        Some(template) => {
-            let glob = Glob::new(&template::glob(&template.parts));
+        Some(pattern) => {
             let files = survey.files.iter().enumerate();
-            let matching = files.filter(|(_, file)| file.is_class && glob.matches(&file.name));
+            let matching = files.filter(|(_, file)| file.is_class && pattern.matches(&file.name));
             out.extend(matching.map(|(at, _)| at));
         }
     }

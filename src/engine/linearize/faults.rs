@@ -42,9 +42,13 @@ impl Linearizer<'_> {
             written: entry.name.to_string(),
             folder,
             // The name may contain a parameter's value, and a similar name would reveal it.
-            similar: similar.filter(|_| entry.template.is_none()),
+            similar: similar.filter(|_| entry.template.is_none() && !entry.wild),
         };
         let fault = self.place(Fault::new(kind), entry.origin, by);
+        let fault = match entry.pattern_note() {
+            Some(note) => fault.note(note, None),
+            None => fault,
+        };
         let fault = self.with_name(fault, entry, name);
         self.fail(fault);
     }

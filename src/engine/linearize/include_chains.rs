@@ -1,7 +1,5 @@
 //! Include chains: for each file of a node, the files that lead to it.
 
-use rustc_hash::FxHashSet;
-
 use crate::base::error::Link;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
@@ -33,23 +31,11 @@ impl<'a> IncludeChains<'a> {
 
     /// All entries of class lists, with or without effect.
     pub fn listings(self) -> Vec<ListedClass> {
-        let names: FxHashSet<&Text> = self.classes().map(|included| &included.name).collect();
-        let mut own: Vec<ListedClass> = Vec::new();
-        for (class, origin) in self.listed {
-            // A relative name appears here in each of its forms. The form that exists counts.
-            match own.last_mut() {
-                Some(last) if last.origin == *origin => {
-                    if !names.contains(&last.class) && names.contains(class) {
-                        last.class = class.clone();
-                    }
-                }
-                _ => own.push(ListedClass {
-                    class: class.clone(),
-                    by: IncludedBy::Includer(0),
-                    origin: *origin,
-                }),
-            }
-        }
+        let own = self.listed.iter().map(|(class, origin)| ListedClass {
+            class: class.clone(),
+            by: IncludedBy::Includer(0),
+            origin: *origin,
+        });
         let mapped = self.classes().filter(|one| matches!(one.by, IncludedBy::Mapping(_)));
         let mapped =
             mapped.map(|one| ListedClass { class: one.name.clone(), by: one.by.clone(), origin: one.listed });

@@ -19,6 +19,15 @@ use crate::model::layer::ClassEntry;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Template};
 
+/// A class name without references.
+pub(super) struct ResolvedName {
+    /// The name.
+    pub name: Text,
+    /// The name as a pattern of class names, if the entry has wildcards. Wildcards that a reference brings are
+    /// text in it.
+    pub pattern: Option<Text>,
+}
+
 impl Linearizer<'_> {
     /// Adds the resolved class name as a note. The main message must not contain it: the name holds a
     /// parameter's value, and a minion may see the message. A name that depends on a secret is hidden.
@@ -52,7 +61,7 @@ impl Linearizer<'_> {
         entry: &ClassEntry,
         template: &Arc<Template>,
         by: &IncludedBy,
-    ) -> Option<Text> {
+    ) -> Option<ResolvedName> {
         if self.completeness != Completeness::Complete {
             return None;
         }
@@ -87,7 +96,10 @@ impl Linearizer<'_> {
                 self.fail(self.place(fault, entry.origin, by));
                 None
             }
-            (Ok(name), _) => Some(name.into()),
+            (Ok(name), _) => {
+                let pattern = entry.wild.then(|| evaluator.class_pattern(template, entry.origin)).flatten();
+                Some(ResolvedName { name: name.into(), pattern: pattern.map(Text::from) })
+            }
             (Err(faults), _) => {
                 // Without faults, the reference led to an unreadable value.
                 self.mark_incomplete();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::names::ResolvedName;
 use super::{Completeness, IncludedBy, IncludedFile, Linearizer, ListedClass, MAX_FAULTS};
 use crate::base::error::{Error, Fault, Kind, Link};
 use crate::base::failpoints::failpoint;
@@ -71,33 +72,82 @@ impl Linearizer<'_> {
                 break;
             }
             let Some(resolved) = self.name_of(entry, by) else { continue };
-            if mapping.is_none() {
-                self.listed.push((resolved.clone(), entry.origin));
-            }
-            let before = (Arc::as_ptr(&self.sequence), self.unused.len(), self.faults.len());
-            if entry.alternatives.is_empty() {
-                let mapping = match by {
-                    IncludedBy::Mapping(text) => Some(text.clone()),
-                    _ => None,
-                };
-                self.step(SequenceStep::Class(resolved.clone(), mapping), |linearizer| {
-                    linearizer.include(entry, &resolved, by);
-                });
-                shown.push(entry.name.clone());
-            } else {
-                let alternatives = entry.alternatives.iter().map(|name| (name.clone(), entry.origin));
-                self.listed.extend(alternatives.filter(|_| mapping.is_none()));
-                self.note();
-                shown.push(self.include(entry, &resolved, by));
-                self.complete();
-            }
-            if let (Some((by, repeated)), true) = (mapping, self.faults.len() == before.2) {
-                let class = shown.last().filter(|shown| **shown != entry.name).unwrap_or(&resolved);
-                let added = Arc::as_ptr(&self.sequence) != before.0;
-                self.list_unused(class, (!added).then_some(by), before.1, repeated);
+            match self.matching(&resolved) {
+                None => shown.push(self.top_class(entry, &resolved.name, mapping)),
+                Some(classes) => {
+                    if classes.is_empty() {
+                        self.listed.extend(mapping.is_none().then(|| (resolved.name.clone(), entry.origin)));
+                        self.missing(entry, &resolved.name, by);
+                    }
+                    for class in &*classes {
+                        if self.is_over() {
+                            break;
+                        }
+                        shown.push(self.top_class(&entry.of_pattern(class), class, mapping));
+                    }
+                }
             }
         }
         shown
+    }
+
+    /// Includes one class of the node's own list, or of a class mapping. Returns its name as the result shows it.
+    fn top_class(
+        &mut self,
+        entry: &ClassEntry,
+        resolved: &Text,
+        mapping: Option<(&IncludedBy, &[Text])>,
+    ) -> Text {
+        let by = mapping.map_or(&IncludedBy::Includer(0), |(by, _)| by);
+        let first = self.listed.len();
+        if mapping.is_none() {
+            self.listed.push((resolved.clone(), entry.origin));
+        }
+        let before = (Arc::as_ptr(&self.sequence), self.unused.len(), self.faults.len());
+        let shown = if entry.alternatives.is_empty() {
+            let mapping = match by {
+                IncludedBy::Mapping(text) => Some(text.clone()),
+                _ => None,
+            };
+            self.step(SequenceStep::Class(resolved.clone(), mapping), |linearizer| {
+                linearizer.include(entry, resolved, by);
+            });
+            entry.name.clone()
+        } else {
+            let alternatives = entry.alternatives.iter().map(|name| (name.clone(), entry.origin));
+            self.listed.extend(alternatives.filter(|_| mapping.is_none()));
+            self.note();
+            let shown = self.include(entry, resolved, by);
+            self.complete();
+            // Of the forms of a relative name, only the one that was found is listed.
+            if mapping.is_none() && shown != entry.name {
+                self.listed[first].0 = shown.clone();
+            }
+            self.listed.truncate(first + 1);
+            shown
+        };
+        if let (Some((by, repeated)), true) = (mapping, self.faults.len() == before.2) {
+            let class = if shown == entry.name { resolved } else { &shown };
+            let added = Arc::as_ptr(&self.sequence) != before.0;
+            self.list_unused(class, (!added).then_some(by), before.1, repeated);
+        }
+        shown
+    }
+
+    /// The classes that a name includes as a pattern, without the class whose list is processed. `None` if the
+    /// name is no pattern, or if a class has this very name.
+    fn matching(&self, resolved: &ResolvedName) -> Option<Arc<[Text]>> {
+        let pattern = resolved.pattern.as_ref()?;
+        if self.lookup.has(&resolved.name) {
+            return None;
+        }
+        let matching = self.lookup.matching(pattern);
+        match self.active.last() {
+            Some((own, ..)) if matching.binary_search(own).is_ok() => {
+                Some(matching.iter().filter(|name| *name != own).cloned().collect())
+            }
+            _ => Some(matching),
+        }
     }
 
     /// Records the entries of class mappings without effect: the first one if it added nothing, and all
@@ -163,9 +213,12 @@ impl Linearizer<'_> {
     }
 
     /// The class name of an entry, with references resolved; `None` if one of them fails.
-    fn name_of(&mut self, entry: &ClassEntry, by: &IncludedBy) -> Option<Text> {
+    fn name_of(&mut self, entry: &ClassEntry, by: &IncludedBy) -> Option<ResolvedName> {
         match &entry.template {
-            None => Some(entry.lookup.clone()),
+            None => {
+                let name = entry.lookup.clone();
+                Some(ResolvedName { pattern: entry.wild.then(|| name.clone()), name })
+            }
             Some(template) => self.resolve(entry, template, by),
         }
     }
@@ -189,13 +242,33 @@ impl Linearizer<'_> {
             // The merged parameters contain those of the node, so this step depends on the node.
             self.own |= entry.template.is_some();
             let Some(resolved) = self.name_of(entry, by) else { continue };
-            let name = self.include(entry, &resolved, by);
-            let resolved = self.displayed_name.take().unwrap_or(resolved);
-            let class = if name == entry.name { resolved } else { name.clone() };
-            self.added.listings.push(ListedClass { class, by: by.clone(), origin: entry.origin });
-            shown.push(name);
+            match self.matching(&resolved) {
+                None => shown.push(self.parent(entry, resolved.name, by)),
+                Some(classes) => {
+                    if classes.is_empty() {
+                        self.missing(entry, &resolved.name, by);
+                        let class = self.displayed_name.take().unwrap_or(resolved.name);
+                        self.added.listings.push(ListedClass { class, by: by.clone(), origin: entry.origin });
+                    }
+                    for class in &*classes {
+                        if self.is_over() {
+                            break;
+                        }
+                        shown.push(self.parent(&entry.of_pattern(class), class.clone(), by));
+                    }
+                }
+            }
         }
         shown
+    }
+
+    /// Includes one parent of a file. Returns its name as the result shows it.
+    fn parent(&mut self, entry: &ClassEntry, resolved: Text, by: &IncludedBy) -> Text {
+        let name = self.include(entry, &resolved, by);
+        let resolved = self.displayed_name.take().unwrap_or(resolved);
+        let class = if name == entry.name { resolved } else { name.clone() };
+        self.added.listings.push(ListedClass { class, by: by.clone(), origin: entry.origin });
+        name
     }
 
     /// Includes a class under the first of its names that exists.

@@ -12,6 +12,8 @@ use once_cell::race::OnceBox;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::base::error::{Fault, Kind};
+use crate::base::lock::Mutex;
+use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
@@ -150,7 +152,12 @@ pub struct NameIndex {
     items: Box<[OnceLock<Box<CatalogEntry>>]>,
     /// The files sorted by name, filled on demand.
     order: OnceLock<Box<[usize]>>,
+    /// The names that match a pattern, computed once.
+    matching: Mutex<FxHashMap<Text, Arc<[Text]>>>,
 }
+
+/// The most patterns with known matches. References can make any number of patterns.
+const MAX_PATTERNS: usize = 1_024;
 
 /// The names of files, in the order of the listing.
 #[derive(Default, Debug)]
@@ -258,6 +265,7 @@ pub(super) fn index(
         listing,
         table,
         order: OnceLock::new(),
+        matching: Mutex::default(),
     }
 }
 
@@ -321,6 +329,21 @@ impl NameIndex {
     /// All names, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &Text> + Clone {
         self.values().map(|item| &item.name)
+    }
+
+    /// The names that match a glob, sorted.
+    pub fn matching(&self, pattern: &Text) -> Arc<[Text]> {
+        if let Some(known) = self.matching.lock().get(pattern) {
+            return known.clone();
+        }
+        let glob = Glob::new(pattern);
+        let matching: Arc<[Text]> = self.keys().filter(|name| glob.matches(name)).cloned().collect();
+        let mut known = self.matching.lock();
+        if known.len() >= MAX_PATTERNS {
+            known.clear();
+        }
+        known.insert(pattern.clone(), matching.clone());
+        matching
     }
 
     /// The entry of a name, if one of its files has this path.

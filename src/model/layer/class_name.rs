@@ -3,9 +3,10 @@
 use super::{ClassEntry, LayerSource};
 use crate::base::error::{Fault, Kind};
 use crate::base::old_rules::OldRule;
+use crate::base::pattern::is_wild;
 use crate::base::source::Origin;
 use crate::base::value::Text;
-use crate::model::template::Parsed;
+use crate::model::template::{Parsed, Part};
 
 /// Parses one class name.
 pub fn class_entry(
@@ -34,6 +35,11 @@ pub fn class_entry(
             alternatives.clear();
         }
         name = relative_to_file.into();
+        // `.*` in an `init.yml` are the classes in its folder, never all classes of the inventory.
+        if source.settings.class_wildcards && is_wild(written) && !alternatives.is_empty() {
+            name = alternatives.swap_remove(0).into();
+            alternatives.clear();
+        }
     }
     for (c, what) in [(' ', "a space"), ('/', "a slash")] {
         if name.contains(c) {
@@ -45,8 +51,15 @@ pub fn class_entry(
         Parsed::Text(plain) => (plain, None),
         Parsed::Query(_) => return Err(invalid("it is an inventory query")),
     };
+    let wild = source.settings.class_wildcards
+        && match &template {
+            None => is_wild(&lookup),
+            Some(template) => {
+                template.parts.iter().any(|part| matches!(part, Part::Literal(text) if is_wild(text)))
+            }
+        };
     let alternatives = alternatives.into_iter().map(Text::from).collect();
-    Ok(ClassEntry { name, lookup, alternatives, template, origin })
+    Ok(ClassEntry { name, lookup, alternatives, template, wild, origin })
 }
 
 /// The absolute form of a relative name, as the forks compute it: each leading dot removes one part of the

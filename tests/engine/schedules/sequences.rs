@@ -62,7 +62,7 @@ fn take(
                 classes: vec![name],
                 dependencies: Dependencies {
                     files: vec![(FileId(*number), version)],
-                    missing_classes: Vec::new(),
+                    ..Dependencies::default()
                 },
                 ..StepAdditions::default()
             };

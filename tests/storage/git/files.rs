@@ -107,6 +107,23 @@ const MASTER: &str = "{storage_type: yaml_git, default_environment: master, git_
      nodes_uri: {repo: SITE/site, root: nodes, CACHE}, classes_uri: {repo: SITE/site, root: classes, CACHE}}";
 
 #[test]
+fn a_pattern_of_classes_sees_those_of_the_branch_and_the_next_commit() {
+    let site = Site::with_environments();
+    let node = ("nodes/dev1.yml", "environment: dev\nclasses: ['apps.*']\n");
+    site.commit("site", "master", &[node]);
+    site.commit("site", "dev", &[("classes/apps/a.yml", "parameters: {apps: [a]}\n")]);
+    site.commit("site", "base", &[("classes/apps/other.yml", "parameters: {apps: [other]}\n")]);
+    let inventory = site.open(&ENVIRONMENTS.replacen('{', "{class_wildcards: true, ", 1));
+    assert_eq!(parameter(&inventory, "dev1", "apps"), "['a']");
+    site.commit("site", "dev", &[("classes/apps/b.yml", "parameters: {apps: [b]}\n")]);
+    assert_eq!(parameter(&inventory, "dev1", "apps"), "['a', 'b']");
+    let before = inventory.counts().computed;
+    site.commit("site", "dev", &[("classes/far/c.yml", "parameters: {apps: [c]}\n")]);
+    assert_eq!(parameter(&inventory, "dev1", "apps"), "['a', 'b']");
+    assert_eq!(inventory.counts().computed, before, "a class that does not match");
+}
+
+#[test]
 fn links_are_followed_inside_of_the_repository() {
     let site = Site::new();
     site.commit(
