@@ -692,6 +692,23 @@ fn settings_that_differ_between_states_are_reported() {
 }
 
 #[test]
+fn states_are_compared_with_the_grains_that_are_given() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path();
+    let put = |name: &str, text: &str| folders::write(&base.join(name), text);
+    put("reclass-config.yml", "grains: [os]\n");
+    put("classes/empty.yml", "classes: []\n");
+    put("nodes/web1.yml", "parameters: {motd: '${_grains_:os}'}\n");
+    git(base, &["init", "-q"]);
+    git(base, &["add", "-A"]);
+    git(base, &["commit", "-q", "-m", "one"]);
+    put("nodes/web1.yml", "parameters: {motd: 'Welcome to ${_grains_:os}'}\n");
+    put("grains.json", "{\"id\": \"web1\", \"os\": \"Debian\"}\n");
+    let said = text(&run(base, &["-b", ".", "diff", "HEAD", "--grains", "grains.json"]));
+    assert!(said.contains("- Debian") && said.contains("+ Welcome to Debian"), "{said}");
+}
+
+#[test]
 fn in_the_base_folder_each_state_has_the_settings_of_its_own() {
     let place = tempfile::tempdir().unwrap();
     let base = place.path();
