@@ -26,7 +26,6 @@ KINDS = {
     "positions in files": ("compose.rs",),
     "text of files, to see whether it changed": ("fingerprint.rs",),
     "keys of mappings": ("keys.rs",),
-    "table of equal containers": ("sharing.rs",),
     "strings": ("interner.rs", "mod.rs", "reference.rs", "fold.rs", "whnf.rs"),
     "answers, sequences of classes, tables of files": (
         *("node.rs", "database.rs", "sequence.rs", "prefix.rs", "walk.rs", "files.rs"),

@@ -20,7 +20,6 @@ use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
 use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
-use crate::engine::sharing::SharedContainers;
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::grains::{GrainRead, GrainRules, Grains};
 use crate::model::layer::Layer;
@@ -106,8 +105,6 @@ pub struct EngineContext<'a> {
     pub index: &'a ExportIndex,
     /// The cached answers.
     pub answers: &'a CachedAnswers,
-    /// The containers of the answers.
-    pub containers: &'a SharedContainers,
     /// The revision of the inputs.
     pub revision: u64,
 }

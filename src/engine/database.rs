@@ -21,7 +21,6 @@ use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
 use crate::engine::sequence::Roots;
-use crate::engine::sharing::SharedContainers;
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::Catalog;
@@ -43,8 +42,6 @@ pub struct Database {
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
     index: ExportIndex,
-    /// The containers of the answers.
-    containers: SharedContainers,
     /// Grows whenever an input may have changed.
     revision: u64,
     answers: CachedAnswers,
@@ -94,7 +91,6 @@ impl Database {
             settings,
             roots: Roots::new(rules),
             index: ExportIndex::default(),
-            containers: SharedContainers::default(),
             revision: 0,
             answers: FxHashMap::default(),
             bytes: 0,
@@ -452,7 +448,6 @@ impl Database {
             roots: &self.roots,
             index: &self.index,
             answers: &self.answers,
-            containers: &self.containers,
             revision: self.revision,
         }
     }

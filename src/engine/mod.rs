@@ -23,7 +23,6 @@ pub mod notices;
 pub mod prefix;
 pub mod registry;
 pub mod sequence;
-pub mod sharing;
 pub mod top;
 pub mod trees;
 pub mod values;

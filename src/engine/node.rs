@@ -40,14 +40,13 @@ impl Computation<'_> {
             self.add_embedded(&mut faults, &merged);
         }
         match (parameters, exports) {
-            (Some(mut parameters), Some(mut exports)) if faults.is_empty() => {
-                let freed = self.share(&mut parameters) + self.share(&mut exports);
+            (Some(parameters), Some(exports)) if faults.is_empty() => {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
                 let reads = merged.extra.grains.as_ref().map_or_else(Vec::new, |grains| grains.reads());
                 let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {
                     info,
-                    bytes: bytes.saturating_sub(freed) + names + ANSWER_OVERHEAD,
+                    bytes: bytes + names + ANSWER_OVERHEAD,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     queries: others.queries.take(),

@@ -171,10 +171,9 @@ impl Computation<'_> {
         if faults.is_empty()
             && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(mut memo) =
+            && let Some(memo) =
                 evaluator.into_class_memo(own, &classes, [&parameters, &layers.exports], &self.interner)
         {
-            memo.share_values(|value| self.share(value));
             bytes += memo.bytes();
             prefix.learn(memo);
         }

@@ -127,12 +127,6 @@ impl std::fmt::Debug for ClassMemo {
 }
 
 impl ClassMemo {
-    /// Lets `share` replace the values by equal ones of other nodes. `share` returns the bytes that it freed.
-    pub fn share_values(&mut self, mut share: impl FnMut(&mut Value) -> usize) {
-        let freed: usize = self.values.values_mut().map(|(value, _)| share(value)).sum();
-        self.bytes = self.bytes.saturating_sub(freed);
-    }
-
     /// Whether it is valid for a node with these parameters after the classes.
     pub fn holds_for(&self, later: &[&MapSlot]) -> bool {
         later.iter().all(|map| !map.prefixed && self.own.cover(map, &self.classes))

@@ -40,14 +40,3 @@ impl WeakContainer {
         }
     }
 }
-
-impl Value {
-    /// Whether a weak pointer to this mapping or list exists.
-    pub fn has_weak_pointer(&self) -> bool {
-        match self {
-            Value::Map(map) => Arc::weak_count(map) > 0,
-            Value::List(list) => Arc::weak_count(list) > 0,
-            _ => false,
-        }
-    }
-}
