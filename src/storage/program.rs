@@ -81,6 +81,14 @@ pub fn run(mut command: Command, bounds: RunBounds, stdout: Option<&File>) -> Re
     })
 }
 
+/// A time limit in a message: `a second`, `30 seconds`.
+pub fn in_words(limit: Duration) -> String {
+    match limit.as_secs() {
+        1 => "a second".into(),
+        seconds => format!("{seconds} seconds"),
+    }
+}
+
 /// The failure of a program that did not start, or whose files cannot be used.
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes the error by value")]
 pub fn not_run(error: std::io::Error) -> Failure {

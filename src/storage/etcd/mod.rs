@@ -15,7 +15,7 @@ use crate::base::lock::Mutex;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::storage::fs::{self, DiskFingerprint};
-use crate::storage::program::Failure;
+use crate::storage::program::{Failure, in_words};
 use crate::storage::record::{
     self as records, Blocked, FailedFetch, FetchLock, FetchTimes, RecordFile, RecordSource, file_name,
 };
@@ -123,7 +123,7 @@ impl Etcd {
         let (cached, message) = match records::current(self, interval, |_| limit) {
             Ok(record) => return self.usable(record),
             Err((cached, Blocked::Waited(waited))) => {
-                (cached, format!("another process has read for {} seconds", waited.as_secs()))
+                (cached, format!("another process has read for {}", in_words(waited)))
             }
             Err((cached, Blocked::Lock(message))) => (cached, message),
         };
@@ -194,10 +194,7 @@ impl Etcd {
 
     /// The reason for a failed request.
     fn message(&self, failure: &Failure) -> String {
-        let late = || match self.servers.limit.as_secs() {
-            1 => "no answer within a second".to_owned(),
-            seconds => format!("no answer within {seconds} seconds"),
-        };
+        let late = || format!("no answer within {}", in_words(self.servers.limit));
         match failure {
             Failure::NotRun(message) => format!("cannot run the program 'etcdctl': {message}"),
             Failure::TimedOut(_) => late(),

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::cache::{Cache, Record};
-use super::program::{Failure, In, LOCAL, change, git, output};
+use super::program::{Failure, In, LOCAL, change, git, in_words, output};
 use super::remote::{Remote, Transport};
 use crate::storage::record::{FailedFetch, FetchLock, FetchTimes};
 
@@ -257,7 +257,7 @@ fn is_sound(cache: &Cache) -> bool {
 fn with_reason<T>(result: Result<T, Failure>) -> Result<T, (Reason, String)> {
     result.map_err(|failure| match failure {
         Failure::NotRun(message) => (Reason::Program, message),
-        Failure::TimedOut(limit) => (Reason::Time, format!("no answer within {} seconds", limit.as_secs())),
+        Failure::TimedOut(limit) => (Reason::Time, format!("no answer within {}", in_words(limit))),
         Failure::Exited(text) => (Reason::of_text(&text), text),
         Failure::TooMuch(what, limit, _) => (Reason::Other, format!("{what} exceeds the limit of {limit}")),
     })

@@ -29,7 +29,7 @@ pub use cache::Record;
 pub use fetch::Login;
 use fetch::{FetchSource, Reason};
 pub use objects::Absent;
-use program::{Failure, In, LOCAL};
+use program::{Failure, In, LOCAL, in_words};
 use remote::Remote;
 pub use work_tree::WorkTree;
 
@@ -125,7 +125,7 @@ impl Repository {
         };
         let (code, message) = match blocked {
             Blocked::Waited(limit) => {
-                (Reason::Time, format!("another process has fetched for {} seconds", limit.as_secs()))
+                (Reason::Time, format!("another process has fetched for {}", in_words(limit)))
             }
             Blocked::Lock(message) => (Reason::Cache, message),
         };
@@ -268,9 +268,7 @@ impl Repository {
     fn failed(&self, failure: &Failure) -> Error {
         match failure {
             Failure::NotRun(message) => self.fault(Reason::Program, message.clone()).into(),
-            Failure::TimedOut(_) => {
-                self.unusable(format!("it cannot be read within {} seconds", LOCAL.as_secs()))
-            }
+            Failure::TimedOut(_) => self.unusable(format!("it cannot be read within {}", in_words(LOCAL))),
             Failure::Exited(message) => self.unusable(message.clone()),
             Failure::TooMuch(what, limit, setting) => {
                 let what = format!("{what} in '{}'", self.remote.shown);

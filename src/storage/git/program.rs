@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-pub use crate::storage::program::Failure;
 use crate::storage::program::{self, RunBounds, not_run};
+pub use crate::storage::program::{Failure, in_words};
 
 /// Maximum duration of a command that only reads the disk.
 pub const LOCAL: Duration = Duration::from_secs(60);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::objects::{self, Absent, MAX_LINKS, Met, Tree, TreeEntry, TreeFile, is_yaml};
-use super::program::{Failure, In, LOCAL, git, output};
+use super::program::{Failure, In, LOCAL, git, in_words, output};
 use super::{Blob, GitFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
@@ -89,7 +89,7 @@ impl Revision {
         let failed = |failure: Failure| {
             let message = match failure {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
-                Failure::TimedOut(limit) => format!("git took more than {} seconds", limit.as_secs()),
+                Failure::TimedOut(limit) => format!("git took more than {}", in_words(limit)),
                 Failure::Exited(text) => text,
                 Failure::TooMuch(what, limit, _) => format!("{what} exceeds the limit of {limit}"),
             };
