@@ -90,7 +90,7 @@ fn odd_values_count_as_in_the_python_programs() {
         // Python's are the words without quotes, here the default.
         ("dict_key_override_prefix", "~", "'~'"),
         // Of our own: a setting without a value has its default.
-        ("cache_size", "null", "256"),
+        ("cache_size", "null", "384"),
         ("cache", "null", "auto"),
         ("secret_keys", "null", "default"),
     ] {
