@@ -140,8 +140,10 @@ impl Converter<'_> {
                     to_value(&entry.value)
                 }
                 Some("classes") => {
-                    self.names(&entry.value, '*', "is a wildcard: list the classes, or set 'class_wildcards: true'");
-                    self.names(&entry.value, '?', "is a wildcard: list the classes, or set 'class_wildcards: true'");
+                    for wildcard in ['*', '?'] {
+                        let message = "is a wildcard: list the classes, or set 'class_wildcards: true'";
+                        self.names(&entry.value, wildcard, message);
+                    }
                     to_value(&entry.value)
                 }
                 name => {
@@ -296,7 +298,10 @@ mod tests {
         for (text, expected) in [
             ("states:\n{% if x %}\n- y\n{% endif %}\n", &[(2, "{% if x %}"), (4, "{% endif %}")][..]),
             ("pillars:\n  a: {{ minion_id }}\n", &[(2, "a: {{ minion_id }}")]),
-            ("classes:\n- default\n- app.*\n", &[(3, "'app.*' is a wildcard: list the classes, or set 'class_wildcards: true'")]),
+            (
+                "classes:\n- default\n- app.*\n",
+                &[(3, "'app.*' is a wildcard: list the classes, or set 'class_wildcards: true'")],
+            ),
             (
                 "environment: dev\n",
                 &[(1, "the environment of a class means nothing: write it into the nodes")],
