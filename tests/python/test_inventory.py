@@ -200,7 +200,7 @@ def test_what_objects_are_copied_from_has_a_limit(write: Write) -> None:
     for _ in range(4):
         assert [repr(inventory.pillar(node)) for node in nodes] == expected
         # The last one that there was room for may be larger than the room.
-        assert inventory.cache_info()["objects_memory"] < 4 * 1024 * 1024 // 16 + 64 * 1024
+        assert inventory.cache_info()["objects_memory"] < 4 * 1024 * 1024 // 8 + 64 * 1024
 
 
 def test_a_collection_may_ask_while_an_answer_is_made(write: Write) -> None:
