@@ -37,7 +37,8 @@ def run(*command: str, **environment: str) -> str:
 
 def build(folder: str, target: str) -> Path:
     """The wheel as setuptools makes it."""
-    environment = {}
+    # The wheel is named after the system that it is for, which need not be this one.
+    environment = {"_PYTHON_HOST_PLATFORM": f"linux-{target.split('-')[0]}"}
     if target.endswith("-gnu"):
         target += f".{GLIBC}"
     else:
