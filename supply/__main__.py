@@ -38,7 +38,7 @@ def run(*command: str, **environment: str) -> str:
 def build(folder: str, target: str) -> Path:
     """The wheel as setuptools makes it."""
     # The wheel is named after the system that it is for, which need not be this one.
-    environment = {"_PYTHON_HOST_PLATFORM": f"linux-{target.split('-')[0]}"}
+    environment = {"_PYTHON_HOST_PLATFORM": f"linux-{target.partition('-')[0]}"}
     if target.endswith("-gnu"):
         target += f".{GLIBC}"
     else:
