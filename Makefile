@@ -19,7 +19,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill release-notes man docs docs-links clean
+.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -155,6 +155,12 @@ try-release-musl: ## the same in a container of Alpine; needs docker
 
 bill: .venv-supply/.tools ## the bill of materials, as the wheel has it
 	@.venv-supply/bin/python -m supply.bill
+
+changelog: .venv-supply/.tools ## the fragments of changelog/ into CHANGELOG.md, below the version that pyproject.toml names
+	.venv-supply/bin/towncrier build --yes --version "$$($(PYTHON) -c 'from supply.notes import version; print(version("pyproject.toml"))')"
+
+changelog-draft: .venv-supply/.tools ## what that would write
+	@.venv-supply/bin/towncrier build --draft --version Unreleased 2>/dev/null
 
 release-notes: ## the notes of the version, from CHANGELOG.md
 	@$(PYTHON) -m supply.notes $(TAG)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # All but docs/benchmarks.md, which the benchmarks write.
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
+    *sorted((ROOT / "changelog").glob("*.md")),
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "benchmarks.md"),
     *sorted((ROOT / "docs/man").glob("*.1")),
     *sorted((ROOT / "tests").rglob("README.md")),

@@ -345,6 +345,16 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     assert notes.notes("## 1.0.0\n\n- One.\n", "1.0.0") is None
 
 
+def test_each_fragment_of_the_changelog_is_of_a_kind() -> None:
+    # towncrier leaves out a file whose name it does not know, without a word.
+    kinds = re.findall(r"^\[tool\.towncrier\.fragment\.(\w+)\]$", (ROOT / "pyproject.toml").read_text(), re.M)
+    assert "fixed" in kinds
+    name = re.compile(rf"(?:\d+|\+[a-z-]+)\.(?:{'|'.join(kinds)})\.md")
+    assert [path.name for path in (ROOT / "changelog").iterdir() if not name.fullmatch(path.name)] == [
+        ".gitkeep"
+    ]
+
+
 def test_a_tag_names_the_version() -> None:
     command = [sys.executable, "-m", "supply.notes", "v9.9.9"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
