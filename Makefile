@@ -170,7 +170,7 @@ release-notes: ## the notes of the version, from CHANGELOG.md
 docs: .venv-docs/.tools ## the documentation site, into build/docs; no warning and no broken link within
 	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
-lint-prose: .venv-docs/.tools ## the English of the pages, by Vale and Google's style; fetches both from GitHub
+lint-prose: .venv-docs/.tools ## the English of the pages, by Vale with Google's style; fetches them from GitHub
 	.venv-docs/bin/vale sync
 	.venv-docs/bin/vale README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md changelog docs
 
