@@ -158,11 +158,11 @@ try-release-musl: ## the same in a container of Alpine; needs docker
 bill: .venv-supply/.tools ## the bill of materials, as the wheel has it
 	@.venv-supply/bin/python -m supply.bill
 
-changelog: .venv-supply/.tools ## the fragments of changelog/ into CHANGELOG.md, below the version that pyproject.toml names
-	.venv-supply/bin/towncrier build --yes --version "$$($(PYTHON) -c 'from supply.notes import version; print(version("pyproject.toml"))')"
+changelog: .venv-docs/.tools ## the fragments of changelog/ into CHANGELOG.md, below the version that pyproject.toml names
+	.venv-docs/bin/towncrier build --yes --version "$$($(PYTHON) -c 'from supply.notes import version; print(version("pyproject.toml"))')"
 
-changelog-draft: .venv-supply/.tools ## what that would write
-	@.venv-supply/bin/towncrier build --draft --version Unreleased 2>/dev/null
+changelog-draft: .venv-docs/.tools ## what that would write
+	@.venv-docs/bin/towncrier build --draft --version Unreleased
 
 release-notes: ## the notes of the version, from CHANGELOG.md
 	@$(PYTHON) -m supply.notes $(TAG)
@@ -220,7 +220,7 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-supply,$<)
 	@touch $@
 
-# What builds the documentation site.
+# What builds the documentation site and the changelog.
 .venv-docs/.tools: requirements/docs.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-docs,$<)
 	@touch $@
