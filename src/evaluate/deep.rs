@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::memo::SlotState;
+use super::memo::{SlotKey, SlotState};
 use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::MAX_FAULTS;
 use crate::base::failpoints::failpoint;
@@ -34,7 +34,7 @@ impl Evaluator<'_> {
                 }
                 // The value of another path may contain this slot. With this frame, the message of the cycle
                 // names it.
-                self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
+                self.push_active(SlotKey::of(slot), slot.origin());
                 let value = self.deep_found(&found);
                 self.pop_active();
                 value
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
             self.use_map(map);
             return self.plain(&map.constant, |evaluator| evaluator.deep_entries(&map.entries));
         }
-        self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
+        self.container(Slot::Map(map.clone()), |evaluator| {
             evaluator.use_map(map);
             evaluator.deep_entries(&map.entries)
         })
@@ -78,9 +78,7 @@ impl Evaluator<'_> {
         if !raw.dynamic {
             return self.plain(&raw.constant, |evaluator| evaluator.deep_entries(&raw.entries));
         }
-        self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
-            evaluator.deep_entries(&raw.entries)
-        })
+        self.container(Slot::Raw(raw.clone()), |evaluator| evaluator.deep_entries(&raw.entries))
     }
 
     fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
@@ -112,7 +110,7 @@ impl Evaluator<'_> {
         if !list.dynamic {
             return self.plain(&list.constant, |evaluator| evaluator.deep_items(&list.items));
         }
-        self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| evaluator.deep_items(&list.items))
+        self.container(Slot::List(list.clone()), |evaluator| evaluator.deep_items(&list.items))
     }
 
     fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
@@ -157,25 +155,25 @@ impl Evaluator<'_> {
     /// Computes a container once, and detects a container inside of itself.
     fn container(
         &mut self,
-        address: usize,
-        origin: Origin,
+        container: Slot,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        if let Some((value, size)) = self.class_memo.as_ref().and_then(|memo| memo.value(address)) {
-            self.size = size;
-            return Ok(value);
+        let (key, origin) = (SlotKey::of(&container), container.origin());
+        if let Some((value, size)) = self.class_memo.as_ref().and_then(|memo| memo.value(key)) {
+            self.size = *size;
+            return Ok(value.clone());
         }
-        let index = match self.values.begin(address) {
+        let index = match self.values.begin(key, || container) {
             Ok(index) => index,
-            Err(SlotState::Done { result: (value, size), own, .. }) => {
+            Err(SlotState::Done { result: (value, size), own }) => {
                 self.size = *size;
                 self.own |= own;
                 return Ok(value.clone());
             }
             Err(SlotState::Failed) => return Err(Stop::Reported),
-            Err(SlotState::Pending) => return Err(self.cycle(address).into()),
+            Err(SlotState::Pending) => return Err(self.cycle(key).into()),
         };
-        self.push_active(address, origin);
+        self.push_active(key, origin);
         let outer = std::mem::take(&mut self.own);
         let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
         let own = self.own;

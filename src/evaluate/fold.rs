@@ -16,7 +16,9 @@ use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
-use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
+use crate::model::merge::{
+    map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks, with_closed_stacks_in,
+};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
@@ -138,8 +140,6 @@ impl Evaluator<'_> {
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let (mut constant, mut changed) = (false, false);
-        // Whether the output is a container created here. It grows in place until others can refer to it.
-        let mut grown = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
@@ -212,17 +212,10 @@ impl Evaluator<'_> {
             if effect == Effect::Conflicts {
                 return Err(at(self.conflict(output, output_origin, &new, origin, setting)));
             }
-            grown = self.take_in(output, output_origin, new, (entry, effect), lists, tracer).map_err(at)?;
+            self.take_in(output, output_origin, new, (entry, effect), lists, tracer).map_err(at)?;
             tracer.result(output);
             output_origin = origin;
             constant |= entry.prefix.constant;
-            if constant && grown {
-                self.retained.push(output.whnf.clone());
-                grown = false;
-            }
-        }
-        if grown {
-            self.retained.push(output.whnf.clone());
         }
         match missing {
             _ if changed => Err(FailedEntry::at(entries.len() - 1, Stop::Reported)),
@@ -233,7 +226,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Combines the output with the value of an entry. Returns whether it is a container created here.
+    /// Combines the output with the value of an entry. A container that nobody else holds grows in place.
     fn take_in<T: Tracer>(
         &mut self,
         output: &mut Found,
@@ -242,7 +235,7 @@ impl Evaluator<'_> {
         (entry, effect): (&StackEntry, Effect),
         lists: Option<&Declaration>,
         tracer: &mut T,
-    ) -> Result<bool, Stop> {
+    ) -> Result<(), Stop> {
         match (effect, lists, entry.rules.as_deref()) {
             (Effect::Sets | Effect::Replaces | Effect::Extends, Some(declaration), _) => {
                 let lists = (&take(output).whnf, &new.whnf);
@@ -252,12 +245,9 @@ impl Evaluator<'_> {
             (Effect::Merges, _, rules) => self.merge_into::<T>(output, new, entry, rules),
             (Effect::Extends, ..) => self.extend(output, before, &new.whnf, entry.slot.origin())?,
             (_, _, Some(rules)) => *output = self.under(new, entry, rules),
-            _ => {
-                *output = new;
-                return Ok(false);
-            }
+            _ => *output = new,
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether two whnfs have the same value. A whnf that depends on this path has no value yet, so the
@@ -392,7 +382,7 @@ impl Evaluator<'_> {
         let earlier = self.mapping(earlier, origin);
         let mut later = self.mapping(later, origin);
         if let Some(rules) = rules.filter(|_| !has_rules(&entry.slot)) {
-            later = rules.apply(&later, &self.prefixes);
+            later = rules.as_data(is_data(&entry.slot)).apply(&later, &self.prefixes);
         }
         let merge = if T::TRACES { stack_maps } else { merge_maps };
         *output = Whnf::Map(merge(earlier, &later, &self.prefixes)).into();
@@ -404,7 +394,7 @@ impl Evaluator<'_> {
             return found;
         }
         let map = self.mapping(found.clone(), entry.slot.origin());
-        let new = rules.apply(&map, &self.prefixes);
+        let new = rules.as_data(is_data(&entry.slot)).apply(&map, &self.prefixes);
         if Arc::ptr_eq(&map, &new) { found } else { Whnf::Map(new).into() }
     }
 
@@ -478,6 +468,11 @@ impl Evaluator<'_> {
 /// Whether the lists inside have their merge options already: those of a mapping that is written in a layer.
 fn has_rules(slot: &Slot) -> bool {
     matches!(slot, Slot::Map(_))
+}
+
+/// Whether a reference or a query brings the value, so that a `~` in it removes no item (M11).
+pub(super) fn is_data(slot: &Slot) -> bool {
+    !matches!(slot, Slot::Map(_) | Slot::Raw(_))
 }
 
 /// Whether a slot is text, or a scalar other than null.

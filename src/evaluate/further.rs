@@ -7,6 +7,7 @@
 //! both. No value depends on this module.
 
 use super::fold::{FailedEntry, standing};
+use super::memo::SlotKey;
 use super::{Evaluator, Found, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS};
 use crate::base::source::Origin;
@@ -43,7 +44,7 @@ impl Evaluator<'_> {
         if self.first_is_enough() {
             return;
         }
-        self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
+        self.push_active(SlotKey::of(slot), slot.origin());
         // Nothing is examined beyond the depth limit.
         let _: Result<(), Stop> = self.deeper(|evaluator| {
             evaluator.rest_of(slot, Rest::All);

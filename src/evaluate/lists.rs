@@ -10,9 +10,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use super::fold::items;
+use super::fold::{is_data, items};
 use super::trace::Tracer;
-use super::{Evaluator, Stop, Whnf};
+use super::{Child, Evaluator, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::pystr;
 use crate::base::source::{FileId, Origin};
@@ -53,9 +53,15 @@ struct ListMerge<'r> {
     declaration: &'r Declaration,
     /// The merge options for lists inside of items.
     item_rules: Option<PathRules>,
-    /// Whether the later list is written in a file, so that a leading `~` removes. What a reference brings is
-    /// text (R15).
+    /// Whether the later list is written in a file. What a reference brings is data (M11).
     written: bool,
+}
+
+impl ListMerge<'_> {
+    /// Whether a leading `~` removes items.
+    fn removes(&self) -> bool {
+        self.written && self.declaration.remove
+    }
 }
 
 /// The list so far. Removal leaves a gap, so that indexes stay valid.
@@ -106,28 +112,26 @@ impl Evaluator<'_> {
             declaration,
             item_rules: entry.rules.as_deref().and_then(PathRules::items),
             written: origin.file != FileId::NONE
-                && matches!(entry.slot, Slot::List(_) | Slot::Value(Value::List(_), _)),
+                && matches!(entry.slot, Slot::List(_) | Slot::Value(Value::List(_), _))
+                && !entry.rules.as_ref().is_some_and(|rules| rules.data),
         };
         let most = self.settings.limit_values as usize;
-        let earlier = if earlier.is_null() || declaration.strategy == Strategy::Replace {
-            Arc::new(ListSlot::new(Vec::new(), before))
-        } else {
-            self.stable(earlier, before)
-        };
-        let later = self.stable(later, origin);
-        if earlier.items.len() + later.items.len() > most {
+        let none = earlier.is_null() || declaration.strategy == Strategy::Replace;
+        let earlier = if none { Vec::new() } else { items(earlier, before).collect() };
+        let later: Vec<Slot> = items(later, origin).collect();
+        if earlier.len() + later.len() > most {
             let what = "the number of values that references repeat";
             return Err(self.limit_exceeded(what, most, "limit_values", origin));
         }
         let mut merged = Merged::default();
-        for (index, item) in earlier.items.iter().enumerate() {
+        for (index, item) in earlier.iter().enumerate() {
             self.push_index(index);
             let result = self.add(&mut merged, item, merge, None);
             self.pop_key();
             result?;
         }
         let mut own = FxHashSet::default();
-        for (index, item) in later.items.iter().enumerate() {
+        for (index, item) in later.iter().enumerate() {
             self.push_index(index);
             let result = self.add(&mut merged, item, merge, Some(&mut own));
             self.pop_key();
@@ -141,17 +145,8 @@ impl Evaluator<'_> {
         Ok(list)
     }
 
-    /// The list, kept alive as long as the evaluator, because the addresses of its items are memo keys.
-    fn stable(&mut self, whnf: &Whnf, origin: Origin) -> Arc<ListSlot> {
-        let list = match whnf {
-            Whnf::List(list) => list.clone(),
-            other => Arc::new(ListSlot::new(items(other, origin).collect(), origin)),
-        };
-        self.retained.push(Whnf::List(list.clone()));
-        list
-    }
-
-    /// Adds an item of the earlier list, or of the later one with the identities of its own items.
+    /// Adds an item of the earlier list, which stays as it is, or of the later one with the identities of its
+    /// own items.
     fn add(
         &mut self,
         merged: &mut Merged,
@@ -159,9 +154,14 @@ impl Evaluator<'_> {
         merge: &ListMerge<'_>,
         own: Option<&mut FxHashSet<String>>,
     ) -> Result<Option<(ItemEffect, usize)>, Stop> {
-        match &merge.declaration.strategy {
-            Strategy::By { keys, replace } => self.add_keyed(merged, item, (keys, *replace), merge, own),
-            strategy => self.add_plain(merged, item, *strategy == Strategy::Unique, merge, own.is_some()),
+        match (&merge.declaration.strategy, own) {
+            (Strategy::By { keys, .. }, None) => self.add_earlier_keyed(merged, item, keys).map(|()| None),
+            (Strategy::By { keys, replace }, Some(own)) => {
+                self.add_keyed(merged, item, (keys, *replace), merge, own)
+            }
+            (strategy, own) => {
+                self.add_plain(merged, item, *strategy == Strategy::Unique, merge, own.is_some())
+            }
         }
     }
 
@@ -173,20 +173,14 @@ impl Evaluator<'_> {
         merge: &ListMerge<'_>,
         own: bool,
     ) -> Result<Option<(ItemEffect, usize)>, Stop> {
-        let removes = own && merge.written && merge.declaration.remove;
+        let removes = own && merge.removes();
         let written = if removes { written(item) } else { Written::Item };
-        let value = match written {
-            Written::Item if !unique => {
-                // Only a removal needs the value.
-                merged.items.push(Some(item.clone()));
-                return Ok(None);
-            }
-            _ => self.deep(item)?,
-        };
-        let slot = |value: &Value| match item {
-            Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => Slot::Value(value.clone(), item.origin()),
-            other => other.clone(),
-        };
+        if matches!(written, Written::Item) && !unique {
+            // Only a removal needs the value.
+            merged.items.push(Some(item.clone()));
+            return Ok(None);
+        }
+        let value = self.deep(item)?;
         let (value, slot) = match (written, &value) {
             (Written::Removal, Value::Str(text)) => {
                 self.read_texts(merged)?;
@@ -196,14 +190,16 @@ impl Evaluator<'_> {
                 let value = Value::text(bare(text));
                 (value.clone(), Slot::Value(value, item.origin()))
             }
-            _ => (value.clone(), slot(&value)),
+            _ => (value, item.clone()),
         };
         if unique {
             self.charge(item)?;
             let next = merged.items.len();
             match merged.known.entry(identity(&value)) {
                 Entry::Occupied(known) if merged.items[*known.get()].is_some() => {
-                    return Ok(Some((ItemEffect::Dropped, *known.get())));
+                    if own {
+                        return Ok(Some((ItemEffect::Dropped, *known.get())));
+                    }
                 }
                 place => drop(place.insert_entry(next)),
             }
@@ -222,14 +218,38 @@ impl Evaluator<'_> {
     /// Evaluates the items that came since the last removal, for their texts.
     fn read_texts(&mut self, merged: &mut Merged) -> Result<(), Stop> {
         for index in merged.read..merged.items.len() {
-            let Some(item) = &mut merged.items[index] else { continue };
+            let Some(item) = &merged.items[index] else { continue };
             let value = self.deep(item)?;
             if is_scalar(&value) {
                 merged.texts.entry(pystr::str(&value)).or_default().push(index);
-                *item = Slot::Value(value, item.origin());
             }
         }
         merged.read = merged.items.len();
+        Ok(())
+    }
+
+    /// Adds an item of the earlier list. One without the keys is never met again.
+    fn add_earlier_keyed(&mut self, merged: &mut Merged, item: &Slot, keys: &[Text]) -> Result<(), Stop> {
+        let found = self.whnf(item)?;
+        let (mut known, mut text) = (String::new(), String::new());
+        for key in keys {
+            let value = match found.whnf.child(&**key, |_| None) {
+                Some(Child::Slot(slot)) => Some(self.deep(slot)?),
+                Some(Child::Data(value)) => Some(value.clone()),
+                None => None,
+            };
+            let Some(value) = value.filter(is_scalar) else {
+                merged.items.push(Some(item.clone()));
+                return Ok(());
+            };
+            self.charge(item)?;
+            let _ = write!(known, "{}\0", identity(&value));
+            let _ = write!(text, "{}\0", pystr::str(&value));
+        }
+        let next = merged.items.len();
+        merged.known.entry(known).or_insert(next);
+        merged.texts.entry(text).or_default().push(next);
+        merged.items.push(Some(item.clone()));
         Ok(())
     }
 
@@ -239,15 +259,16 @@ impl Evaluator<'_> {
         item: &Slot,
         (keys, replace): (&[Text], bool),
         merge: &ListMerge<'_>,
-        own: Option<&mut FxHashSet<String>>,
+        own: &mut FxHashSet<String>,
     ) -> Result<Option<(ItemEffect, usize)>, Stop> {
         let found = self.whnf(item)?;
         if !matches!(found.whnf, Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_))) {
             return Err(self.key_missing(&keys[0], item.origin()));
         }
+        // A mapping that a reference brings is data (M11).
+        let is_written = !is_data(item);
         let mut map = self.mapping(found, item.origin());
-        self.retained.push(Whnf::Map(map.clone()));
-        let escapes = own.is_some() && merge.written && merge.declaration.remove;
+        let escapes = is_written && merge.removes();
         let is_removal = |key: &Text| {
             map.entries.get(&**key).is_some_and(|slot| matches!(written(slot), Written::Removal))
         };
@@ -281,11 +302,9 @@ impl Evaluator<'_> {
             map = self.unescaped(&map, keys)?;
         }
         if let Some(rules) = &merge.item_rules {
-            map = rules.apply(&map, &self.prefixes);
+            map = rules.as_data(!is_written).apply(&map, &self.prefixes);
         }
-        if let Some(own) = own
-            && !own.insert(known.clone())
-        {
+        if !own.insert(known.clone()) {
             let kind = Kind::MergeKeyDuplicate { keys: keys.join(", ") };
             return Err(self.place(Fault::new(kind), item.origin(), None).into());
         }
@@ -295,12 +314,14 @@ impl Evaluator<'_> {
                 *slot = Slot::Map(map);
                 Ok(Some((ItemEffect::Replaces, at)))
             }
-            Some((at, Slot::Map(earlier))) => {
-                let earlier_map = std::mem::take(earlier);
-                *earlier = merge_maps(earlier_map, &map, &self.prefixes);
+            Some((at, slot)) => {
+                let earlier = std::mem::take(slot);
+                let found = self.whnf(&earlier)?;
+                let earlier = self.mapping(found, earlier.origin());
+                *slot = Slot::Map(merge_maps(earlier, &map, &self.prefixes));
                 Ok(Some((ItemEffect::MergedInto, at)))
             }
-            _ => {
+            None => {
                 let next = merged.items.len();
                 merged.known.insert(known, next);
                 merged.texts.entry(text).or_default().push(next);

@@ -1,6 +1,37 @@
-//! A memo keeps the results of slots by their addresses, and detects slots that need themselves.
+//! A memo keeps the results of slots, and detects slots that need themselves.
+//!
+//! A result belongs to the content of a slot: the same text from the same place in a file has the same value
+//! wherever merging copies it. The memo holds a slot that has a state, so no other slot can get its key.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+
+use crate::base::source::Origin;
+use crate::model::slot::Slot;
+
+/// Identifies the content of a slot, as long as somebody holds the slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct SlotKey(usize, Origin);
+
+impl SlotKey {
+    /// The key of a slot that needs evaluation. A plain value needs none.
+    pub(super) fn of(slot: &Slot) -> SlotKey {
+        match slot {
+            Slot::Value(_, origin) => SlotKey(0, *origin),
+            Slot::Text(template, origin) => SlotKey(Arc::as_ptr(template) as usize, *origin),
+            Slot::Query(query, origin) => SlotKey(Arc::as_ptr(query) as usize, *origin),
+            Slot::List(list) => SlotKey::of_container(list),
+            Slot::Raw(raw) => SlotKey::of_container(raw),
+            Slot::Map(map) => SlotKey::of_container(map),
+            Slot::Stack(stack) => SlotKey::of_container(stack),
+        }
+    }
+
+    fn of_container<T>(container: &Arc<T>) -> SlotKey {
+        SlotKey(Arc::as_ptr(container) as usize, Origin::NONE)
+    }
+}
 
 /// The state of a slot or container.
 pub(super) enum SlotState<T> {
@@ -11,8 +42,6 @@ pub(super) enum SlotState<T> {
         result: T,
         /// Whether the result depends on the node's own paths ([`super::partial`]).
         own: bool,
-        /// Whether the result is kept for other nodes.
-        kept: bool,
     },
     /// It failed, and its fault is recorded.
     Failed,
@@ -20,8 +49,8 @@ pub(super) enum SlotState<T> {
 
 /// The states of many slots or containers.
 pub(super) struct Memo<T> {
-    indexes: FxHashMap<usize, usize>,
-    states: Vec<SlotState<T>>,
+    indexes: FxHashMap<SlotKey, usize>,
+    states: Vec<(Slot, SlotState<T>)>,
 }
 
 impl<T> Default for Memo<T> {
@@ -45,67 +74,44 @@ impl<T> Memo<T> {
 
     /// Starts a computation, to be finished by [`Memo::end`]. The error is the state of one that was started
     /// before.
-    pub(super) fn begin(&mut self, address: usize) -> Result<usize, &SlotState<T>> {
+    pub(super) fn begin(
+        &mut self,
+        key: SlotKey,
+        slot: impl FnOnce() -> Slot,
+    ) -> Result<usize, &SlotState<T>> {
         let new = self.states.len();
-        let index = *self.indexes.entry(address).or_insert(new);
+        let index = *self.indexes.entry(key).or_insert(new);
         if index < new {
-            return Err(&self.states[index]);
+            return Err(&self.states[index].1);
         }
-        self.states.push(SlotState::Pending);
+        self.states.push((slot(), SlotState::Pending));
         Ok(index)
     }
 
     /// Finishes a computation: `None` if it failed.
     pub(super) fn end(&mut self, index: usize, done: Option<T>, own: bool) {
-        self.states[index] =
-            done.map_or(SlotState::Failed, |result| SlotState::Done { result, own, kept: false });
+        self.states[index].1 = done.map_or(SlotState::Failed, |result| SlotState::Done { result, own });
     }
 
-    /// Moves out a result that does not depend on the node's own paths.
-    pub(super) fn take_shared(&mut self, address: usize) -> Option<T> {
-        let state = &mut self.states[*self.indexes.get(&address)?];
-        if !matches!(state, SlotState::Done { own: false, kept: false, .. }) {
-            return None;
-        }
-        match std::mem::replace(state, SlotState::Failed) {
-            SlotState::Done { result, .. } => Some(result),
-            SlotState::Pending | SlotState::Failed => None,
+    /// The result of a slot that does not depend on the node's own paths.
+    pub(super) fn shared(&self, slot: &Slot) -> Option<&T> {
+        match &self.states[*self.indexes.get(&SlotKey::of(slot))?].1 {
+            SlotState::Done { result, own: false } => Some(result),
+            _ => None,
         }
     }
 
-    /// Marks a result as kept for other nodes, unless it depends on the node's own paths.
-    pub(super) fn keep(&mut self, address: usize) -> Keeping<'_, T> {
-        match self.indexes.get(&address).map(|index| &mut self.states[*index]) {
-            Some(SlotState::Done { own: false, kept: true, .. }) => Keeping::Again,
-            Some(SlotState::Done { result, own: false, kept }) => {
-                *kept = true;
-                Keeping::New(result)
-            }
-            _ => Keeping::Not,
-        }
-    }
-
-    /// All kept results, by address.
-    pub(super) fn into_kept(mut self) -> FxHashMap<usize, T> {
-        let kept = |state: &SlotState<T>| matches!(state, SlotState::Done { kept: true, .. });
-        let mut all = FxHashMap::default();
-        all.reserve(self.states.iter().filter(|state| kept(state)).count());
-        all.extend(self.indexes.into_iter().filter_map(|(address, index)| {
-            match std::mem::replace(&mut self.states[index], SlotState::Failed) {
-                SlotState::Done { result, kept: true, .. } => Some((address, result)),
-                _ => None,
-            }
-        }));
-        all
+    /// All results that do not depend on the node's own paths.
+    pub(super) fn into_shared(self) -> SharedMemo<T> {
+        let shared = self.states.into_iter().filter_map(|(slot, state)| match state {
+            SlotState::Done { result, own: false } => Some((SlotKey::of(&slot), (slot, result))),
+            _ => None,
+        });
+        let mut shared: SharedMemo<T> = shared.collect();
+        shared.shrink_to_fit();
+        shared
     }
 }
 
-/// The outcome of [`Memo::keep`].
-pub(super) enum Keeping<'m, T> {
-    /// The result is kept from now on.
-    New(&'m T),
-    /// The result was already kept.
-    Again,
-    /// There is no result, or it depends on the node's own paths.
-    Not,
-}
+/// Results for several nodes, with their slots.
+pub(super) type SharedMemo<T> = FxHashMap<SlotKey, (Slot, T)>;

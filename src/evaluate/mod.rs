@@ -41,7 +41,7 @@ use crate::model::template::{Part, Template};
 
 pub use lists::ItemEffect;
 pub(crate) use lists::ItemStep;
-use memo::{Memo, SlotState};
+use memo::{Memo, SlotKey, SlotState};
 pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
 pub(crate) use path_stack::{site, site_of};
@@ -92,7 +92,7 @@ pub(crate) enum Whnf {
     Value(Value),
     /// A list.
     List(Arc<ListSlot>),
-    /// A mapping inside of a list. Its keys keep their types.
+    /// A mapping that has not merged. Its keys keep their types.
     Raw(Arc<RawSlot>),
     /// A mapping.
     Map(Arc<MapSlot>),
@@ -125,15 +125,6 @@ impl Whnf {
             Whnf::List(list) => Some(Arc::as_ptr(list) as usize),
             Whnf::Raw(raw) => Some(Arc::as_ptr(raw) as usize),
             Whnf::Map(map) => Some(Arc::as_ptr(map) as usize),
-        }
-    }
-    /// Whether the content needs evaluation.
-    fn is_dynamic(&self) -> bool {
-        match self {
-            Whnf::Value(_) => false,
-            Whnf::List(list) => list.dynamic,
-            Whnf::Raw(raw) => raw.dynamic,
-            Whnf::Map(map) => map.dynamic || map.stacked,
         }
     }
     pub(crate) fn is_container(&self) -> bool {
@@ -232,8 +223,6 @@ pub struct Evaluator<'a> {
     folded: usize,
     /// Estimated bytes of the values computed by this evaluator.
     pub bytes: usize,
-    /// Retains the containers computed here, because their addresses are memo keys.
-    retained: Vec<Whnf>,
     path_stack: PathStack,
     depth: usize,
     /// Values of layers that a `~` replaced. They are examined last, only for R6.
@@ -280,7 +269,6 @@ impl<'a> Evaluator<'a> {
             text: 0,
             folded: 0,
             bytes: 0,
-            retained: Vec::new(),
             path_stack: PathStack::default(),
             depth: 0,
             replaced: Vec::new(),
@@ -406,20 +394,20 @@ impl<'a> Evaluator<'a> {
         if let Some(whnf) = Whnf::of(slot) {
             return Ok(whnf.into());
         }
-        let address = std::ptr::from_ref(slot) as usize;
-        if let Some(found) = self.class_memo.as_ref().and_then(|memo| memo.whnf(address)) {
-            return Ok(found);
+        let key = SlotKey::of(slot);
+        if let Some(found) = self.class_memo.as_ref().and_then(|memo| memo.whnf(key)) {
+            return Ok(found.clone());
         }
-        let index = match self.whnfs.begin(address) {
+        let index = match self.whnfs.begin(key, || slot.clone()) {
             Ok(index) => index,
-            Err(SlotState::Done { result: found, own, .. }) => {
+            Err(SlotState::Done { result: found, own }) => {
                 self.own |= own;
                 return Ok(found.clone());
             }
             Err(SlotState::Failed) => return Err(Stop::Reported),
-            Err(SlotState::Pending) => return Err(self.cycle(address).into()),
+            Err(SlotState::Pending) => return Err(self.cycle(key).into()),
         };
-        self.push_active(address, slot.origin());
+        self.push_active(key, slot.origin());
         let outer = std::mem::take(&mut self.own);
         let result = self.deeper(|evaluator| evaluator.compute(slot));
         self.pop_active();
@@ -438,7 +426,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// The whnf of a child. The caller must keep the container alive meanwhile.
+    /// The whnf of a child.
     pub(super) fn child_whnf(&mut self, child: Child<'_>) -> Result<Found, Stop> {
         match child {
             Child::Slot(slot) => {

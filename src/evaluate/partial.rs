@@ -15,12 +15,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hashbrown::DefaultHashBuilder;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::memo::{Keeping, Memo};
+use super::memo::{Memo, SharedMemo, SlotKey};
 use super::{Evaluator, Found, Whnf};
 use crate::base::size::ValueSize;
-use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::ThreadInterner;
@@ -79,7 +78,7 @@ impl OwnPaths {
     }
 }
 
-/// The same paths in the merged parameters of one node, as addresses.
+/// The same paths in the merged parameters of one node, as addresses. The evaluation holds these parameters.
 #[derive(Default)]
 pub(super) struct OwnSlots {
     slots: FxHashSet<usize>,
@@ -112,12 +111,10 @@ pub struct ClassMemo {
     classes: Arc<MapSlot>,
     /// Estimated bytes of the containers.
     bytes: usize,
-    /// Values by the address of a container that the parameters of all such nodes share.
-    values: FxHashMap<usize, (Value, ValueSize)>,
-    /// Heads by the address of a slot in such a container.
-    whnfs: FxHashMap<usize, Found>,
-    /// Retains the other containers with these addresses.
-    _alive: (Arc<MapSlot>, Vec<Whnf>),
+    /// Values of containers.
+    values: SharedMemo<(Value, ValueSize)>,
+    /// The weak head normal forms of slots.
+    whnfs: SharedMemo<Found>,
 }
 
 impl std::fmt::Debug for ClassMemo {
@@ -154,18 +151,14 @@ impl ClassMemo {
         &self.classes
     }
 
-    pub(super) fn value(&self, address: usize) -> Option<(Value, ValueSize)> {
-        let base = || self.base.as_ref()?.value(address);
-        self.values.get(&address).cloned().or_else(base)
+    pub(super) fn value(&self, key: SlotKey) -> Option<&(Value, ValueSize)> {
+        let base = || self.base.as_ref()?.value(key);
+        self.values.get(&key).map(|(_, value)| value).or_else(base)
     }
 
-    fn has_value(&self, address: usize) -> bool {
-        self.values.contains_key(&address) || self.base.as_ref().is_some_and(|base| base.has_value(address))
-    }
-
-    pub(super) fn whnf(&self, address: usize) -> Option<Found> {
-        let base = || self.base.as_ref()?.whnf(address);
-        self.whnfs.get(&address).cloned().or_else(base)
+    pub(super) fn whnf(&self, key: SlotKey) -> Option<&Found> {
+        let base = || self.base.as_ref()?.whnf(key);
+        self.whnfs.get(&key).map(|(_, found)| found).or_else(base)
     }
 }
 
@@ -187,37 +180,23 @@ impl Evaluator<'_> {
     }
 
     /// The memo for other nodes, after a successful evaluation. `classes` are the merged parameters of the
-    /// classes, the others those of the node and its exports.
+    /// classes, `parameters` those of the node.
     pub fn into_class_memo(
         mut self,
         own: OwnPaths,
         classes: &Arc<MapSlot>,
-        [parameters, exports]: [&Arc<MapSlot>; 2],
+        parameters: &Arc<MapSlot>,
         interner: &ThreadInterner<'_>,
     ) -> Option<ClassMemo> {
         let own_slots = self.own_slots.take()?;
         let fast = self.is_fast();
         let classes =
-            Inliner { own_slots: &own_slots, interner, whnfs: &mut self.whnfs }.map(classes, parameters);
-        let retained = std::mem::take(&mut self.retained);
-        let (base, visited) = (self.class_memo.as_deref(), FxHashSet::default());
-        let mut marker = Marker { base, whnfs: &mut self.whnfs, values: &mut self.values, visited, bytes: 0 };
-        marker.whnf(&Whnf::Map(classes.clone()));
-        marker.whnf(&Whnf::Map(exports.clone()));
-        for whnf in &retained {
-            marker.whnf(whnf);
-        }
-        let bytes = marker.bytes;
-        Some(ClassMemo {
-            base: self.class_memo,
-            own,
-            fast,
-            classes,
-            bytes,
-            values: self.values.into_kept(),
-            whnfs: self.whnfs.into_kept(),
-            _alive: (exports.clone(), retained),
-        })
+            Inliner { own_slots: &own_slots, interner, whnfs: &self.whnfs }.map(classes, parameters);
+        let (values, whnfs) = (self.values.into_shared(), self.whnfs.into_shared());
+        let slots = |slot: &Slot| Whnf::of(slot).map_or(0, |whnf| whnf.slots().len());
+        let containers = values.values().map(|(slot, _)| CONTAINER + slots(slot) * size_of::<Slot>());
+        let bytes = containers.sum();
+        Some(ClassMemo { base: self.class_memo, own, fast, classes, bytes, values, whnfs })
     }
 
     /// Records the use of a slot.
@@ -235,58 +214,16 @@ impl Evaluator<'_> {
     }
 }
 
-/// Marks the results that belong to containers shared with other nodes.
-struct Marker<'m> {
-    /// The memo that was used. It already has the content of its containers.
-    base: Option<&'m ClassMemo>,
-    whnfs: &'m mut Memo<Found>,
-    values: &'m mut Memo<(Value, ValueSize)>,
-    /// The addresses of visited containers that have no value of their own.
-    visited: FxHashSet<usize>,
-    /// Estimated bytes of the containers.
-    bytes: usize,
-}
-
-impl Marker<'_> {
-    fn whnf(&mut self, whnf: &Whnf) {
-        let Some(address) = whnf.address().filter(|_| whnf.is_dynamic()) else { return };
-        let new = match self.values.keep(address) {
-            Keeping::New(_) => true,
-            Keeping::Again => false,
-            Keeping::Not => {
-                !self.base.is_some_and(|base| base.has_value(address)) && self.visited.insert(address)
-            }
-        };
-        if new {
-            self.bytes += CONTAINER + whnf.slots().len() * size_of::<Slot>();
-            grow(|| whnf.slots().for_each(|slot| self.slot(slot)));
-        }
-    }
-
-    fn slot(&mut self, slot: &Slot) {
-        if let Some(whnf) = Whnf::of(slot) {
-            return self.whnf(&whnf);
-        }
-        if let Keeping::New(found) = self.whnfs.keep(std::ptr::from_ref(slot) as usize) {
-            let whnf = found.whnf.clone();
-            self.whnf(&whnf);
-        }
-        if let Slot::Stack(stack) = slot {
-            stack.entries.iter().for_each(|entry| self.slot(&entry.slot));
-        }
-    }
-}
-
 /// Prepares the maps of the classes with own paths for the next node.
 struct Inliner<'a> {
     own_slots: &'a OwnSlots,
     interner: &'a ThreadInterner<'a>,
-    whnfs: &'a mut Memo<Found>,
+    whnfs: &'a Memo<Found>,
 }
 
 impl Inliner<'_> {
     /// Such a map, in which scalar results replace the references beside own paths: later nodes do not look
-    /// these up by address.
+    /// these up.
     fn map(&mut self, classes: &Arc<MapSlot>, parameters: &Arc<MapSlot>) -> Arc<MapSlot> {
         let mut entries = classes.entries.clone();
         for (index, (key, slot)) in entries.iter_mut().enumerate() {
@@ -307,10 +244,10 @@ impl Inliner<'_> {
             }
             match (&slot, merged) {
                 (Slot::Text(..) | Slot::Stack(_), _) => {
-                    if let Some(Found { whnf: Whnf::Value(value), .. }) = self.whnfs.take_shared(address)
+                    if let Some(Found { whnf: Whnf::Value(value), .. }) = self.whnfs.shared(merged)
                         && !matches!(value, Value::Map(_) | Value::List(_))
                     {
-                        *slot = Slot::Value(value, slot.origin());
+                        *slot = Slot::Value(value.clone(), slot.origin());
                     }
                 }
                 (Slot::Map(map), Slot::Map(merged))

@@ -3,6 +3,7 @@
 //! Most nodes have no message. So a fast evaluation tracks the depth only, and if there is a diagnostic, the
 //! node is evaluated again with full paths.
 
+use super::memo::SlotKey;
 use super::{Evaluator, Locate, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
 use crate::base::source::{Origin, Site};
@@ -24,7 +25,7 @@ pub(super) struct PathStack {
 
 /// A computation in progress, for the message of a cycle.
 struct Active {
-    address: usize,
+    key: SlotKey,
     base: usize,
     end: usize,
     origin: Origin,
@@ -97,10 +98,10 @@ impl Evaluator<'_> {
         self.path_stack.keys.truncate(self.path_stack.length);
     }
 
-    pub(super) fn push_active(&mut self, address: usize, origin: Origin) {
+    pub(super) fn push_active(&mut self, key: SlotKey, origin: Origin) {
         if !self.is_fast() {
             let (base, end) = (self.path_stack.base, self.path_stack.length);
-            self.path_stack.active.push(Active { address, base, end, origin });
+            self.path_stack.active.push(Active { key, base, end, origin });
         }
     }
 
@@ -171,8 +172,8 @@ impl Evaluator<'_> {
         Stop::Reported
     }
 
-    pub(super) fn cycle(&self, address: usize) -> Fault {
-        let from = self.path_stack.active.iter().rposition(|active| active.address == address).unwrap_or(0);
+    pub(super) fn cycle(&self, key: SlotKey) -> Fault {
+        let from = self.path_stack.active.iter().rposition(|active| active.key == key).unwrap_or(0);
         let path = |active: &Active| &self.path_stack.keys[active.base..active.end];
         let mut steps: Vec<&Active> = self.path_stack.active[from..].iter().collect();
         // An explanation meets a long cycle at each of its paths, so it shows only the two ends.

@@ -187,8 +187,7 @@ pub(crate) struct TracedReference {
 }
 
 impl Evaluator<'_> {
-    /// The whnf at a path below a slot, `None` if there is no value. The slot must live as long as the
-    /// evaluator, because its address is a memo key.
+    /// The whnf at a path below a slot, `None` if there is no value.
     pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
         let mut found = self.whnf(slot)?;
         for key in path {

@@ -70,6 +70,8 @@ pub struct PathRules {
     rules: Arc<MergeRules>,
     /// Indexes of the declarations, in order.
     matching: Vec<(usize, Progress)>,
+    /// Whether a reference brings what is at the path, so that a `~` in it removes nothing (M11).
+    pub data: bool,
 }
 
 /// Whether files may have a section `merge_options`.
@@ -265,7 +267,7 @@ impl MergeRules {
     /// The rules above the first key.
     fn top(self: &Arc<MergeRules>) -> PathRules {
         let matching = self.0.iter().map(|one| one.pattern.start()).enumerate().collect();
-        PathRules { rules: self.clone(), matching }
+        PathRules { rules: self.clone(), matching, data: false }
     }
 }
 
@@ -295,6 +297,11 @@ impl PathRules {
         self.stepped(|pattern, progress| pattern.step(progress, key))
     }
 
+    /// The same rules, for what a reference brings if `data` is set.
+    pub fn as_data(&self, data: bool) -> PathRules {
+        PathRules { data: self.data || data, ..self.clone() }
+    }
+
     /// The rules of the items of a list: patterns with `*` or `**` in place of the index.
     pub fn items(&self) -> Option<PathRules> {
         self.stepped(PathPattern::step_any)
@@ -306,7 +313,7 @@ impl PathRules {
             (!next.is_dead()).then_some((*at, next))
         };
         let matching: Vec<_> = self.matching.iter().filter_map(step).collect();
-        (!matching.is_empty()).then(|| PathRules { rules: self.rules.clone(), matching })
+        (!matching.is_empty()).then(|| PathRules { rules: self.rules.clone(), matching, ..*self })
     }
 
     /// A mapping at this path, with the rules of each list in it.

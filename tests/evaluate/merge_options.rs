@@ -20,6 +20,21 @@ const PATHS: [(&str, bool); 4] =
 const PATTERNS: [&str; 8] =
     ["plain", "m:*", "**", "m:plain", "m:**:keyed", "m:keyed", "m:n:keyed", "**:plain"];
 
+/// Parameters that items refer to, with their values as YAML. A `~` in them is text (M11).
+const REFERENCES: [(&str, &str); 6] = [
+    ("text", r#""x""#),
+    ("number", "1"),
+    ("tilde", r#""~x""#),
+    ("word", r#""1""#),
+    ("yes", "true"),
+    ("y", r#""y""#),
+];
+const KEYED_REFERENCES: [(&str, &str); 3] = [
+    ("web", r#"{"name": "web", "port": 0}"#),
+    ("gone", r#"{"name": "~web"}"#),
+    ("db", r#"{"name": "db", "port": 1, "options": {"a": 7}}"#),
+];
+
 #[derive(Clone, Debug)]
 struct Rule {
     pattern: &'static str,
@@ -38,6 +53,8 @@ enum List {
 struct Layer {
     rules: Vec<Rule>,
     lists: BTreeMap<&'static str, List>,
+    /// Whether a reference brings the whole mapping `m`.
+    whole: bool,
 }
 
 fn rule(random: &mut Random) -> Rule {
@@ -60,13 +77,16 @@ fn item(random: &mut Random, keyed: bool, reference: bool) -> Json {
     let scalars =
         [json!(1), json!(1.0), json!(true), json!("1"), json!("x"), json!("~x"), json!("\\~x"), json!("~1")];
     if !keyed {
-        return match random.below(12) {
+        return match random.below(16) {
             8 => json!({"a": 1, "b": [1]}),
             9 => json!({"b": [1], "a": 1}),
-            10 if !reference => json!("${text}"),
-            11 if !reference => json!("~${text}"),
+            10 if !reference => json!("~${text}"),
+            11.. if !reference => json!(format!("${{{}}}", random.pick(&REFERENCES).0)),
             number => scalars[number % 8].clone(),
         };
+    }
+    if !reference && random.once_in(4) {
+        return json!(format!("${{{}}}", random.pick(&KEYED_REFERENCES).0));
     }
     let names = ["web", "db", "~web", "\\~web"];
     let mut item = JsonMap::new();
@@ -90,28 +110,39 @@ fn layer(random: &mut Random) -> Layer {
             lists.insert(path, if reference { List::Reference(items) } else { List::Written(items) });
         }
     }
-    Layer { rules, lists }
+    Layer { rules, lists, whole: random.once_in(5) }
 }
 
 /// The text of a layer's file. Lists for references are parameters of their own.
 fn file(layer: &Layer, name: &str, classes: &[String]) -> String {
-    let mut parameters = json!({});
-    for (path, list) in &layer.lists {
+    let mut parameters = json!({"source": {name: {}}});
+    let mut set = |path: &str, value: Json| {
         let mut at = &mut parameters;
         for key in path.split(':') {
             at = at.as_object_mut().unwrap().entry(key).or_insert_with(|| json!({}));
         }
-        *at = match list {
-            List::Written(items) => json!(items),
-            List::Reference(_) => json!(format!("${{source:{name}:{}}}", path.replace(':', "-"))),
-        };
-    }
+        *at = value;
+    };
     for (path, list) in &layer.lists {
-        if let List::Reference(items) = list {
-            parameters["source"][name][path.replace(':', "-")] = json!(items);
+        let place = if layer.whole { format!("source:{name}:whole:{path}") } else { (*path).to_owned() };
+        let source = format!("source:{name}:{}", path.replace(':', "-"));
+        match list {
+            List::Written(items) => set(&place, json!(items)),
+            List::Reference(items) => {
+                set(&place, json!(format!("${{{source}}}")));
+                set(&source, json!(items));
+            }
         }
     }
-    parameters["text"] = json!("x");
+    if layer.whole && layer.lists.keys().any(|path| path.starts_with("m:")) {
+        set("m", json!(format!("${{source:{name}:whole:m}}")));
+    }
+    if layer.whole && layer.lists.contains_key("plain") {
+        set("plain", json!(format!("${{source:{name}:whole:plain}}")));
+    }
+    for (name, value) in REFERENCES.iter().chain(&KEYED_REFERENCES) {
+        set(name, serde_json::from_str(value).unwrap());
+    }
     let mut text = String::new();
     let rules: Vec<String> =
         layer.rules.iter().map(|rule| format!("  '{}': {}\n", rule.pattern, rule.written)).collect();
@@ -164,7 +195,15 @@ fn same(one: &Json, other: &Json) -> bool {
 
 fn resolved(value: &Json) -> Json {
     match value {
-        Json::String(text) => json!(text.replace("${text}", "x")),
+        Json::String(text) => {
+            let all = REFERENCES.iter().chain(&KEYED_REFERENCES);
+            for (name, value) in all {
+                if *text == format!("${{{name}}}") {
+                    return serde_json::from_str(value).unwrap();
+                }
+            }
+            json!(text.replace("${text}", "x"))
+        }
         other => other.clone(),
     }
 }
@@ -199,16 +238,12 @@ fn merge(earlier: &[Json], list: &List, written: &Json) -> Result<Vec<Json>, &'s
     if !keys.is_empty() {
         return merge_keyed(earlier, later, &keys, written["items"] == json!("replace"), remove);
     }
-    let mut merged: Vec<Json> = Vec::new();
+    let mut merged: Vec<Json> = earlier.to_vec();
     let unique = strategy == Some("unique");
-    for item in earlier {
-        if !unique || !merged.iter().any(|one| same(one, item)) {
-            merged.push(item.clone());
-        }
-    }
     for item in later {
         let mut value = resolved(item);
-        if let (true, Json::String(word)) = (remove, &value) {
+        let is_written = item.as_str().is_some_and(|text| text.starts_with(['~', '\\']));
+        if let (true, Json::String(word)) = (remove && is_written, &value) {
             if let Some(removed) = word.strip_prefix('~') {
                 merged.retain(|one| one.is_object() || text(one) != removed);
                 continue;
@@ -229,28 +264,29 @@ fn merge_keyed(
     replace: bool,
     remove: bool,
 ) -> Result<Vec<Json>, &'static str> {
-    let mut merged: Vec<Json> = Vec::new();
+    let mut merged: Vec<Json> = earlier.to_vec();
     let mut own: Vec<Vec<Json>> = Vec::new();
-    let all = earlier.iter().map(|item| (item, false)).chain(later.iter().map(|item| (item, true)));
-    for (item, new) in all {
-        let mut item = item.clone();
+    let names = |one: &Json| -> Option<Vec<String>> {
+        keys.iter().map(|key| one.get(key).filter(|value| !value.is_object()).map(text)).collect()
+    };
+    for item in later {
+        // A mapping that a reference brings removes nothing.
+        let remove = remove && item.is_object();
+        let mut item = resolved(item);
         let Some(values) = keys.iter().map(|key| item.get(key).cloned()).collect::<Option<Vec<Json>>>()
         else {
             return Err("merge-key-missing");
         };
-        if new
-            && remove
-            && values.iter().any(|value| value.as_str().is_some_and(|text| text.starts_with('~')))
-        {
+        if remove && values.iter().any(|value| value.as_str().is_some_and(|text| text.starts_with('~'))) {
             if item.as_object().unwrap().len() > keys.len() {
                 return Err("removal-with-value");
             }
             let wanted: Vec<String> =
                 values.iter().map(|value| text(value).trim_start_matches(['~', '\\']).to_owned()).collect();
-            merged.retain(|one| keys.iter().map(|key| text(&one[key])).collect::<Vec<_>>() != wanted);
+            merged.retain(|one| names(one) != Some(wanted.clone()));
             continue;
         }
-        if new && remove {
+        if remove {
             for key in keys {
                 if let Json::String(text) = &item[key] {
                     item[key] = json!(text.strip_prefix('\\').unwrap_or(text));
@@ -258,16 +294,14 @@ fn merge_keyed(
             }
         }
         let values: Vec<Json> = keys.iter().map(|key| item[key].clone()).collect();
-        if new && own.contains(&values) {
+        if own.contains(&values) {
             return Err("merge-key-duplicate");
         }
-        if new {
-            own.push(values.clone());
-        }
-        match merged
-            .iter_mut()
-            .find(|one| keys.iter().zip(&values).all(|(key, value)| same(&one[key], value)))
-        {
+        own.push(values.clone());
+        let equal = |one: &&mut Json| {
+            keys.iter().zip(&values).all(|(key, value)| one.get(key).is_some_and(|one| same(one, value)))
+        };
+        match merged.iter_mut().find(equal) {
             Some(one) if replace => *one = item,
             Some(one) => merge_item(one, &item),
             None => merged.push(item),
@@ -291,14 +325,20 @@ fn naive(layers: &[Layer]) -> (BTreeMap<&'static str, Vec<Json>>, BTreeSet<&'sta
             rule.map_or(json!("extend"), |rule| rule.written.clone())
         };
         for (path, list) in &layer.lists {
+            let dashed = path.replace(':', "-");
+            let whole: Vec<&str> = ["source", "layer", "whole"].into_iter().chain(path.split(':')).collect();
+            // The list that a reference names is under the rules of its own path.
             let list = match list {
                 List::Written(_) => Ok(list.clone()),
-                // The list that the reference names is under the rules of its own path.
                 List::Reference(items) => {
-                    let name = path.replace(':', "-");
                     let written = List::Written(items.clone());
-                    merge(&[], &written, &rule(&["source", "layer", &name])).map(List::Reference)
+                    merge(&[], &written, &rule(&["source", "layer", &dashed])).map(List::Reference)
                 }
+            };
+            let list = if layer.whole {
+                list.and_then(|list| merge(&[], &list, &rule(&whole)).map(List::Reference))
+            } else {
+                list
             };
             let earlier = lists.entry(*path).or_default();
             let keys: Vec<&str> = path.split(':').collect();
@@ -323,11 +363,15 @@ fn open(base: &Path, merge_options: Value) -> Inventory {
 }
 
 /// The parameters, or the code of the first error. Further ones may be found in later layers alone.
-fn parameters(inventory: &Inventory) -> Result<Json, &'static str> {
-    match inventory.nodeinfo("n", &Request::default()) {
-        Ok(info) => Ok(serde_json::from_str(&json::dumps(&info.parameters, false)).unwrap()),
+fn parameters(inventory: &Inventory, node: &str) -> Result<Json, &'static str> {
+    match inventory.nodeinfo(node, &Request::default()) {
+        Ok(info) => Ok(plain(&info.parameters)),
         Err(error) => Err(error.first().code()),
     }
+}
+
+fn plain(value: &Value) -> Json {
+    serde_json::from_str(&json::dumps(value, false)).unwrap()
 }
 
 fn write(base: &Path, layers: &[Layer]) {
@@ -347,7 +391,7 @@ fn compare(inventory: &Inventory, layers: &[Layer]) {
         let texts = layers.iter().enumerate().map(|(number, layer)| file(layer, &format!("c{number}"), &[]));
         texts.collect::<Vec<String>>().join("---\n")
     };
-    let parameters = match parameters(inventory) {
+    let parameters = match parameters(inventory, "n") {
         Ok(parameters) => parameters,
         Err(code) => {
             assert!(wrong.contains(code), "{code} {wrong:?} {}", about());
@@ -387,6 +431,55 @@ fn random_lists_merge_as_in_a_naive_fold() {
     }
 }
 
+/// Nodes with the same classes share results. Each asks for itself, or all are asked at once, in any order.
+#[test]
+fn nodes_with_the_same_classes_have_their_own_lists() {
+    let seeds = if support::is_long() { 4_000 } else { 200 };
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..seeds {
+        let mut random = Random(seed);
+        let base = folder.path().join(seed.to_string());
+        let classes: Vec<Layer> = (0..1 + random.below(3)).map(|_| layer(&mut random)).collect();
+        let names: Vec<String> = (0..classes.len()).map(|number| format!("c{number}")).collect();
+        let mut nodes = Vec::new();
+        for number in 0..4 {
+            let layers = [classes.clone(), vec![layer(&mut random)]].concat();
+            write(&base, &layers);
+            let name = format!("n{number}");
+            let own = file(&layers[classes.len()], &name, &names);
+            fs::write(base.join(format!("nodes/{name}.yml")), own).unwrap();
+            nodes.push((name, naive(&layers)));
+        }
+        fs::remove_file(base.join("nodes/n.yml")).unwrap();
+        let inventory = open(&base, Value::Bool(true));
+        let check = |name: &str, found: &Json| {
+            let (_, (lists, wrong)) = nodes.iter().find(|(one, _)| one == name).unwrap();
+            assert!(wrong.is_empty(), "seed {seed} {name}: {wrong:?}");
+            for (path, list) in lists {
+                let found = found.pointer(&format!("/{}", path.replace(':', "/"))).unwrap();
+                assert_eq!(found, &json!(list), "seed {seed} {name} {path}");
+            }
+        };
+        for _ in 0..8 {
+            if random.once_in(3) {
+                let is_right = nodes.iter().all(|(_, (_, wrong))| wrong.is_empty());
+                let all = inventory.inventory();
+                assert_eq!(all.is_ok(), is_right, "seed {seed}");
+                for info in all.into_iter().flatten() {
+                    check(&info.name, &plain(&info.parameters));
+                }
+            } else {
+                let (name, (_, wrong)) = &nodes[random.below(nodes.len())];
+                match parameters(&inventory, name) {
+                    Ok(found) => check(name, &found),
+                    Err(code) => assert!(wrong.contains(code), "seed {seed} {name}: {code} {wrong:?}"),
+                }
+            }
+        }
+        fs::remove_dir_all(&base).unwrap();
+    }
+}
+
 #[test]
 fn without_the_setting_the_section_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -412,7 +505,7 @@ fn the_setting_counts_before_all_files() {
         write(&base, &layers);
         let text = format!("'{}': {}", setting.pattern, setting.written);
         let inventory = open(&base, reclass::internals::yaml::parse_value(&text).unwrap());
-        layers.insert(0, Layer { rules: vec![setting], lists: BTreeMap::new() });
+        layers.insert(0, Layer { rules: vec![setting], ..Layer::default() });
         compare(&inventory, &layers);
     }
 }
