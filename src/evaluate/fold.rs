@@ -2,7 +2,7 @@
 //!
 //! The rules and their order are those of `ValueList.render` in the Python forks: null counts as nothing, `~`
 //! starts anew, a constant stays unchanged, mappings merge, lists extend, and everything else depends on the
-//! `allow_…` settings (rulings M1–M5). Values that a `~` replaces are not evaluated (R16). At the end, they
+//! `allow_…` settings (rulings M1–M5). Values that later ones replace are not evaluated (R16). At the end, they
 //! are examined for missing references (R6).
 
 use std::sync::{Arc, OnceLock};
@@ -22,10 +22,9 @@ use crate::model::merge::{
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
-/// Values that a `~` replaced, to be examined after everything else is evaluated.
+/// Values that later ones replaced, to be examined after everything else is evaluated.
 pub(super) struct Replaced {
-    stack: Arc<StackSlot>,
-    count: usize,
+    entries: Vec<StackEntry>,
     path: Vec<Key>,
     /// Whether the path is one of the exports.
     export: bool,
@@ -100,16 +99,33 @@ impl Evaluator<'_> {
                 let warning = self.place(Fault::new(Kind::DroppedUnrendered {}), origin, None);
                 self.warn(warning);
             }
-            self.own = true;
-            self.replaced.push(Replaced {
-                stack: stack.clone(),
-                count: skip,
-                path: self.path_keys().to_vec(),
-                export: self.is_export(),
-                by_container: found.as_ref().is_ok_and(|found| found.whnf.is_container()),
-            });
+            let by_container = found.as_ref().is_ok_and(|found| found.whnf.is_container());
+            self.set_aside(stack.entries[..skip].to_vec(), by_container);
         }
         found.map_err(|failed| failed.stop)
+    }
+
+    /// Remembers replaced values of this path, which are examined last.
+    fn set_aside(&mut self, entries: Vec<StackEntry>, by_container: bool) {
+        self.own = true;
+        let (path, export) = (self.path_keys().to_vec(), self.is_export());
+        self.replaced.push(Replaced { entries, path, export, by_container });
+    }
+
+    /// Whether the next entry replaces the first one, a text with references that need not be evaluated
+    /// because the value is a scalar in any case (R16). The value of the next entry is kept for its turn.
+    fn replaces_text(&mut self, entries: &[StackEntry], ahead: &mut Option<Found>) -> bool {
+        let text = |slot: &Slot| matches!(slot, Slot::Text(template, _) if template.parts.len() > 1);
+        match entries {
+            [entry, next, ..] if text(&entry.slot) && !entry.prefix.constant => match &next.slot {
+                slot if text(slot) => true,
+                slot => {
+                    *ahead = self.compute(slot).ok();
+                    ahead.as_ref().is_some_and(|found| MergeKind::of(&found.whnf) == MergeKind::Scalar)
+                }
+            },
+            _ => false,
+        }
     }
 
     /// Folds entries. `total` is their number to the end of the stack: no later value can make up for a
@@ -140,6 +156,9 @@ impl Evaluator<'_> {
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let (mut constant, mut changed) = (false, false);
+        let (mut replaced, mut ahead) = (Vec::new(), None);
+        // A fast evaluation that fails is repeated, and a trace shows the value of each text.
+        let lazy = !T::TRACES && !self.is_fast() && !self.settings.old_rules.has(OldRule::ReplacedValues);
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
@@ -150,7 +169,17 @@ impl Evaluator<'_> {
             // Nothing overwrites a constant.
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
             let mut forgiven = false;
-            let new = match self.compute(&entry.slot) {
+            let known = ahead.take();
+            if lazy
+                && !constant
+                && !output.whnf.is_container()
+                && self.replaces_text(&entries[index..], &mut ahead)
+            {
+                replaced.push(entry.clone());
+                output_origin = origin;
+                continue;
+            }
+            let new = match known.map_or_else(|| self.compute(&entry.slot), Ok) {
                 Ok(found) => found,
                 Err(Stop::Missing(not_found))
                     if forgive && !output.whnf.is_container() && index + 1 != total =>
@@ -216,6 +245,9 @@ impl Evaluator<'_> {
             tracer.result(output);
             output_origin = origin;
             constant |= entry.prefix.constant;
+        }
+        if !replaced.is_empty() {
+            self.set_aside(replaced, output.whnf.is_container());
         }
         match missing {
             _ if changed => Err(FailedEntry::at(entries.len() - 1, Stop::Reported)),
@@ -406,6 +438,9 @@ impl Evaluator<'_> {
         match found.whnf {
             Whnf::Map(map) if found.from_reference => with_closed_stacks(&map),
             Whnf::Map(map) => map,
+            Whnf::Raw(raw) if found.from_reference && raw.dynamic => {
+                Arc::new(normalize(&with_closed_stacks_in(&raw), &self.prefixes))
+            }
             Whnf::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
             Whnf::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),
             Whnf::List(_) | Whnf::Value(_) => Arc::new(MapSlot::empty()),
@@ -449,13 +484,13 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Examines the values that `~` replaced. Their missing references are warnings or errors, as in any
+    /// Examines the values that later ones replaced. Their missing references are warnings or errors, as in any
     /// overwritten value (R6). Their cycles are ignored (R16). Their type conflicts are errors.
     pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter());
             self.exports = replaced.export;
-            let entries = &replaced.stack.entries[..replaced.count];
+            let entries = &replaced.entries;
             // A missing reference that a container replaces is an error (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;
             self.rest_of_entries(entries, forgive, true);

@@ -163,7 +163,7 @@ impl Evaluator<'_> {
 
     /// Reports the faults of layers' values for one path, one after the other. Returns the fold of those
     /// after the last fault. `forgive` is whether later values may make up for a missing reference. Values
-    /// that a `~` replaced (`replaced`) always have later values, and may be cycles (R16).
+    /// that later ones replaced (`replaced`) always have later values, and may be cycles (R16).
     pub(super) fn rest_of_entries(
         &mut self,
         entries: &[StackEntry],

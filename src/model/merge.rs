@@ -18,6 +18,7 @@ use crate::base::failpoints::failpoint;
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 
@@ -93,11 +94,6 @@ impl Prefixes {
         first.is_some() && chars.as_str().is_empty() && (first == self.overrides || first == self.constant)
     }
 
-    /// Whether the value of a key keeps prefixes in it as text (M9).
-    pub(crate) fn keeps_below(&self, key: &Key) -> bool {
-        self.rules.has(OldRule::PrefixesAtTop) && self.is_prefixed(key)
-    }
-
     pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }
@@ -109,12 +105,36 @@ pub fn normalize(raw: &RawSlot, prefixes: &Prefixes) -> MapSlot {
     let mut map = Normalized::with_capacity(raw.entries.len());
     for (key, slot) in &raw.entries {
         let slot = match slot {
-            Slot::Raw(raw) => Slot::Map(Arc::new(normalize(raw, prefixes))),
+            Slot::Raw(raw) if !prefixes.is_prefixed(key) => Slot::Map(Arc::new(normalize(raw, prefixes))),
             other => other.clone(),
         };
         map.insert(key.clone(), slot, prefixes);
     }
     map.finish(raw.origin)
+}
+
+/// The value of a key with a prefix. Its mappings keep their typed keys until a later layer merges into them
+/// (M7). Prefixes in them take effect (M9).
+fn typed(slot: Slot, prefixes: &Prefixes) -> Slot {
+    let Slot::Raw(raw) = slot else { return slot };
+    let mut entries = Entries::with_capacity(raw.entries.len());
+    for (key, slot) in &raw.entries {
+        let (mut key, mut slot) = (key.clone(), grow(|| typed(slot.clone(), prefixes)));
+        while let Some((prefix, name)) = key.as_str().map(|text| prefixes.split(text))
+            && prefix.any()
+        {
+            slot = single(slot, prefix);
+            key = Key::from(name);
+        }
+        entries.merge(key, |earlier| match earlier {
+            Some(earlier) => merge(earlier, slot, prefixes),
+            None => slot,
+        });
+    }
+    let stacked = entries.values().any(Slot::stacked);
+    let mut raw = RawSlot::new(entries, raw.origin);
+    raw.dynamic |= stacked;
+    Slot::Raw(Arc::new(raw))
 }
 
 /// Builds the result of [`normalize`], entry by entry.
@@ -131,15 +151,15 @@ impl Normalized {
         Normalized { entries, prefixed: false }
     }
 
-    /// Adds the next entry of the file. A mapping in the slot must be normalized already.
+    /// Adds the next entry of the file. A mapping in the slot must be normalized already, unless the key has a
+    /// prefix.
     pub fn insert(&mut self, key: Key, slot: Slot, prefixes: &Prefixes) {
         let key = string_key(key);
         let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
         if prefix.any() {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
-            // The content may never merge, so prefixes that are still text take effect here (M9).
-            let slot = if prefixes.rules.has(OldRule::PrefixesAtTop) { slot } else { settle(slot, prefixes) };
+            let slot = if prefixes.rules.has(OldRule::PrefixesAtTop) { slot } else { typed(slot, prefixes) };
             insert::<false>(&mut self.entries, key, single(slot, prefix), prefixes);
         } else {
             insert::<false>(&mut self.entries, key, slot, prefixes);
@@ -241,13 +261,22 @@ pub fn with_closed_stacks(map: &Arc<MapSlot>) -> Arc<MapSlot> {
     if !map.stacked {
         return map.clone();
     }
-    let entries = map.entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect();
-    Arc::new(MapSlot::new(entries, map.origin, false))
+    Arc::new(MapSlot::new(closed_entries(&map.entries), map.origin, false))
+}
+
+/// The same for a mapping that never merged.
+pub fn with_closed_stacks_in(raw: &RawSlot) -> RawSlot {
+    RawSlot { dynamic: raw.dynamic, ..RawSlot::new(closed_entries(&raw.entries), raw.origin) }
+}
+
+fn closed_entries(entries: &Entries) -> Entries {
+    entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect()
 }
 
 fn closed(slot: Slot) -> Slot {
     match slot {
         Slot::Map(map) => Slot::Map(with_closed_stacks(&map)),
+        Slot::Raw(raw) if raw.dynamic => Slot::Raw(Arc::new(with_closed_stacks_in(&raw))),
         Slot::Stack(_) => single(slot, KeyPrefix::default()),
         other => other,
     }

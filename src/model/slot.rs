@@ -28,7 +28,8 @@ pub enum Slot {
     Query(Arc<Query>, Origin),
     /// A list. Merging only appends items; it never merges the items themselves.
     List(Arc<ListSlot>),
-    /// A mapping inside of a list. Keys keep their types, and `~` and `=` are text (M7).
+    /// A mapping that has not merged, inside of a list or below a key with a prefix. Keys keep their types (M7).
+    /// Inside of a list, `~` and `=` are text.
     Raw(Arc<RawSlot>),
     /// A mapping with string keys, whose prefixes are applied.
     Map(Arc<MapSlot>),
@@ -49,7 +50,7 @@ pub struct ListSlot {
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
-/// A mapping inside of a list.
+/// A mapping that has not merged.
 #[derive(Debug)]
 pub struct RawSlot {
     /// The entries, with the keys from YAML.

@@ -1,6 +1,6 @@
 //! Inventories that once were answered wrongly: `tests/evaluate/cases/<name>/` holds nodes, classes,
 //! `settings.json` where there are any, and `expected.json`, which gives for each node the parts
-//! of its answer that matter, or the code of its error.
+//! of its answer that matter, or the code of its error; `expected.yml` where the types of keys matter.
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads its own files")]
 
@@ -30,6 +30,9 @@ fn differences(case: &Path) -> Vec<String> {
     };
     options.insert("inventory_base_uri".into(), Value::text(case.to_str().unwrap()));
     let inventory = Inventory::open(&options).unwrap();
+    if let Ok(expected) = std::fs::read_to_string(case.join("expected.yml")) {
+        return typed_differences(case, &inventory, &expected);
+    }
     let expected = std::fs::read_to_string(case.join("expected.json")).unwrap();
     let expected: serde_json::Map<String, Json> = serde_json::from_str(&expected).unwrap();
     let mut wrong = Vec::new();
@@ -45,6 +48,24 @@ fn differences(case: &Path) -> Vec<String> {
         };
         if answer != *expected {
             wrong.push(format!("{}: {node}: {answer}\nnot {expected}", case.display()));
+        }
+    }
+    wrong
+}
+
+fn typed_differences(case: &Path, inventory: &Inventory, expected: &str) -> Vec<String> {
+    let Value::Map(expected) = reclass::internals::yaml::parse_value(expected).unwrap() else { panic!() };
+    let mut wrong = Vec::new();
+    for (node, expected) in expected.iter() {
+        let name = node.as_str().unwrap();
+        let mut answer = Map::default();
+        match inventory.nodeinfo(name, &Request::default()) {
+            Ok(info) => answer.insert("parameters".into(), info.parameters.clone()),
+            Err(error) => answer.insert("error".into(), Value::text(error.first().code())),
+        };
+        let answer = Value::map(answer);
+        if answer != *expected {
+            wrong.push(format!("{}: {name}: {answer:?}\nnot {expected:?}", case.display()));
         }
     }
     wrong

@@ -19,8 +19,8 @@ impl Builder<'_> {
         let slots: Vec<Slot> = entries
             .iter()
             .map(|entry| {
-                let keeps = self.prefixes.keeps_below(&entry.key);
-                if keeps { self.slot(&entry.value) } else { self.merging(&entry.value) }
+                let is_prefixed = self.prefixes.is_prefixed(&entry.key);
+                if is_prefixed { self.slot(&entry.value) } else { self.merging(&entry.value) }
             })
             .collect();
         let keys = || entries.iter().map(|entry| &entry.key);
