@@ -8,7 +8,6 @@ use reclass::error::{Error, Fault};
 use reclass::internals::engine;
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
 
 use crate::faithful::{faithful, in_order};
 use crate::inventory::{Inventory, folder};
@@ -26,27 +25,16 @@ pub enum Answer {
     Panic(String),
 }
 
-/// Type-faithful JSON, and a digest of it in which the folder of the inventory has no part. Of an
-/// answer that was kept, only the digest is there.
-#[derive(Clone, Debug)]
-pub struct Data(String, Option<Json>);
-
-impl PartialEq for Data {
-    fn eq(&self, other: &Data) -> bool {
-        self.0 == other.0
-    }
-}
+/// Type-faithful JSON in which the folder of the inventory has no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Data(pub Json);
 
 impl Data {
-    fn of(json: Json, root: &Path) -> Data {
+    fn of(json: &Json, root: &Path) -> Data {
         let root = root.to_str().expect("the folder has a plain name");
-        Data(digest(&json.to_string().replace(root, "")), Some(json))
+        let text = json.to_string().replace(root, "");
+        Data(serde_json::from_str(&text).expect("the folder has a plain name"))
     }
-}
-
-/// The first half of the SHA-256 of a text.
-pub fn digest(text: &str) -> String {
-    Sha256::digest(text)[..16].iter().fold(String::new(), |digest, byte| format!("{digest}{byte:02x}"))
 }
 
 /// Answers by node, or the one answer for all of them.
@@ -55,7 +43,7 @@ pub type Answers = Result<BTreeMap<String, Answer>, Answer>;
 impl Answer {
     /// That there is an answer for each of these nodes.
     pub fn nodes(nodes: &BTreeMap<String, Answer>) -> Answer {
-        Answer::Value(Data::of(json!(nodes.keys().collect::<Vec<_>>()), Path::new("/")), false)
+        Answer::Value(Data(json!(nodes.keys().collect::<Vec<_>>())), false)
     }
     /// The answer in a few words.
     pub fn kind(&self) -> String {
@@ -69,9 +57,8 @@ impl Answer {
     /// The answer for people.
     pub fn show(&self) -> String {
         match self {
-            Answer::Value(Data(digest, json), warned) => {
-                let shown = json.as_ref().map_or_else(|| format!("<kept as {digest}>"), plain);
-                format!("{shown}{}", if *warned { "  (with a warning)" } else { "" })
+            Answer::Value(Data(json), warned) => {
+                format!("{}{}", plain(json), if *warned { "  (with a warning)" } else { "" })
             }
             Answer::Error(codes, exit, message) => format!("{} ({exit}): {message}", codes.join(" ")),
             Answer::Uncaught(class, place, message) => format!("{class} in {place}: {message}"),
@@ -80,28 +67,19 @@ impl Answer {
     }
 }
 
-/// Puts the digests of an answer's values beside them.
-pub fn add_digests(answer: &mut Json, root: &Path) {
-    for (_, result) in answer["nodes"].as_object_mut().into_iter().flatten() {
-        if let Some(value) = result.get("value").map(in_order) {
-            result["digest"] = json!(Data::of(value, root).0);
-        }
-    }
-}
-
 /// What the oracle said.
-pub fn theirs(answer: &Json) -> Answers {
+pub fn theirs(answer: &Json, root: &Path) -> Answers {
     if let Some(failure) = answer.get("storage") {
-        return Err(their(failure));
+        return Err(their(failure, root));
     }
     let nodes = answer["nodes"].as_object().into_iter().flatten();
-    Ok(nodes.map(|(name, result)| (name.clone(), their(result))).collect())
+    Ok(nodes.map(|(name, result)| (name.clone(), their(result, root))).collect())
 }
 
-fn their(result: &Json) -> Answer {
+fn their(result: &Json, root: &Path) -> Answer {
     let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
-    if result.get("digest").is_some() {
-        Answer::Value(Data(text("digest"), result.get("value").map(in_order)), result["warned"] == true)
+    if let Some(value) = result.get("value") {
+        Answer::Value(Data::of(&in_order(value), root), result["warned"] == true)
     } else if result.get("error").is_some() {
         Answer::Error(vec![text("error")], result["rc"].as_u64().unwrap_or(0), text("message"))
     } else if result.get("timeout").is_some() {
@@ -128,7 +106,7 @@ pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
         let answers = names.iter().map(|name| {
             let answer = attempt(|| {
                 let info = inventory.nodeinfo(name, &engine::Request::default())?;
-                Ok(Answer::Value(Data::of(nodeinfo(&info), root), !info.warnings.is_empty()))
+                Ok(Answer::Value(Data::of(&nodeinfo(&info), root), !info.warnings.is_empty()))
             });
             (name.to_string(), answer.unwrap_or_else(|refusal| refusal))
         });

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::answer::{Answer, Answers, ours};
+use crate::ground::{GROUNDED, has_ground};
 use crate::inventory::Inventory;
 use crate::oracle::Oracle;
 
-/// The rulings that the oracle knows, the most frequent first. `order` and `closed` are parts of R14 and M4.
+/// The rulings that the oracle knows, the most frequent first.
 const RULINGS: [&str; 16] = [
     "M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "Q5", "R8",
 ];
@@ -100,7 +101,12 @@ impl Court<'_> {
         sets.push(everything.iter().copied().filter(|name| *name != "closed").collect());
         sets.extend(everything.iter().map(|name| vec![*name]));
         if let Some(set) = sets.into_iter().find(|set| self.explains(set, node, ours)) {
-            return Verdict::Ruling(self.fewest(set, node, ours).join(" "));
+            let rulings = self.fewest(set, node, ours);
+            let needs_ground = rulings.iter().any(|ruling| GROUNDED.contains(ruling));
+            if needs_ground && !has_ground(self.inventory, node, theirs, ours, self.oracle) {
+                return unexplained(theirs, ours);
+            }
+            return Verdict::Ruling(rulings.join(" "));
         }
         match (theirs, self.ruled(&everything, node), ours) {
             (_, _, Answer::Panic(_)) => unexplained(theirs, ours),

@@ -30,8 +30,7 @@ def single(queries):
     What is replaced is not asked (R16)."""
 
     def entries(value):
-        begin = living(value) if "R16" in RULED and isinstance(value, ValueList) else 0
-        return values_of(value)[begin:]
+        return living(value) if "R16" in RULED else values_of(value)
 
     return queries and [
         (path, entry) for path, value in queries for entry in entries(value) if entry.has_inv_query

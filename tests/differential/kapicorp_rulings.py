@@ -25,6 +25,7 @@ from reclass.utils.parameterdict import ParameterDict
 from reclass.values.compitem import CompItem
 from reclass.values.invitem import InvItem
 from reclass.values.refitem import RefItem
+from reclass.values.scaitem import ScaItem
 from reclass.values.value import Value
 from reclass.values.valuelist import ValueList
 
@@ -136,7 +137,8 @@ def interpolate_references(original, self, path, value, inventory):
     text (R14), and what is inside of one that merges ("closed")."""
 
     def prepare():
-        texts = {ref for entry in values_of(value) for ref in embedded(entry._item)}
+        counting = living(value) if "R16" in RULED else values_of(value)
+        texts = {ref for entry in counting for ref in embedded(entry._item)}
         closed = "closed" in RULED and mapping_comes_in(value)
         for ref in value.get_references():
             inside = closed or ("R14" in RULED and ref in texts)
@@ -219,17 +221,29 @@ def render_constant(original, self, context, inventory):
     return output
 
 
-def living(self):
-    """R16: where the values that count begin."""
-    constant = next((n for n, entry in enumerate(self._values) if entry.constant), len(self._values))
-    replacing = [n for n, entry in enumerate(self._values) if entry.overwrite and n <= constant]
-    return replacing[-1] if replacing else 0
+def living(value):
+    """R16: the values that count, without those that a `~` replaces, and without a text that a scalar
+    replaces."""
+    values = values_of(value)
+    constant = next((n for n, entry in enumerate(values) if entry.constant), len(values))
+    replacing = [n for n, entry in enumerate(values) if entry.overwrite and n <= constant]
+    begin = replacing[-1] if replacing else 0
+
+    def replaced(n):
+        text, later = values[n], values[n + 1 : n + 2]
+        return (
+            n < constant
+            and isinstance(text._item, CompItem)
+            and any(isinstance(entry._item, (CompItem, ScaItem)) for entry in later)
+        )
+
+    return [entry for n, entry in enumerate(values) if n >= begin and not replaced(n)]
 
 
 @ruling(ValueList, "assembleRefs", "R16")
 def assemble_living(original, self, *context):
     living_values = copy.copy(self)
-    living_values._values = self._values[living(self) :]
+    living_values._values = living(self)
     original(living_values, *context)
     self._refs, self.allRefs = living_values._refs, living_values.allRefs
 
@@ -239,12 +253,11 @@ REPLACED: list[typing.Any] = []
 
 @ruling(ValueList, "render", "R16")
 def render_living(original, self, context, inventory):
-    begin = living(self)
-    if begin == 0:
+    living_values = copy.copy(self)
+    living_values._values = living(self)
+    if len(living_values._values) == len(self._values):
         return original(self, context, inventory)
     REPLACED.append((self, context, inventory))
-    living_values = copy.copy(self)
-    living_values._values = self._values[begin:]
     return original(living_values, context, inventory)
 
 
@@ -271,10 +284,22 @@ def interpolate_replaced(original, self, inventory=None):
         raise self.resolve_errors
 
 
+def with_typed_keys(merged, written):
+    """A merged mapping with the keys as they are written."""
+    typed = {str(key): key for key in written}
+
+    def inner(key, value):
+        below = written.get(typed.get(key))
+        is_plain = isinstance(value, dict) and isinstance(below, dict)
+        return with_typed_keys(value, below) if is_plain else value
+
+    return {typed.get(key, key): inner(key, value) for key, value in merged.items()}
+
+
 @ruling(Parameters, "_merge_dict", "M9", "M6")
 def merge_dict(original, self, cur, new):
-    """M9: prefixes below a key that a prefix makes a value of its own. M6: an empty key, and one
-    that is a prefix alone."""
+    """M9: prefixes below a key that a prefix makes a value of its own, whose keys keep their types (M7).
+    M6: an empty key, and one that is a prefix alone."""
     prefixes = self._settings.dict_key_prefixes
 
     def plain(entry):
@@ -285,7 +310,7 @@ def merge_dict(original, self, cur, new):
         prefixed = str(key)[0] in prefixes or any(f"{prefix}{key}" in new for prefix in prefixes)
         if "M9" not in RULED or not isinstance(value, dict) or not prefixed:
             return value
-        inner = self._merge_recurse(None, value)
+        inner = with_typed_keys(self._merge_recurse(None, value), value)
         return Value(inner, self._settings, self._uri, parse_string=self._parse_strings)
 
     for alone, run in itertools.groupby(new.items(), plain):

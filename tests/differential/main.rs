@@ -3,8 +3,6 @@
 //! `RECLASS_DIFFERENTIAL_COUNT` inventories (2000, in the short form 1000) from `RECLASS_DIFFERENTIAL_SEED` (1)
 //! on. The first difference is shrunk and printed; with `RECLASS_DIFFERENTIAL_KEEP_GOING` the run goes
 //! on and collects up to that many. `RECLASS_DIFFERENTIAL_SHOW` prints the inventory of a seed.
-//! `RECLASS_DIFFERENTIAL_ANSWERS` names a file that keeps what kapicorp-reclass answered: run
-//! again over the same seeds, only our side has to be computed.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -22,8 +20,8 @@ mod answer;
 use support::faithful;
 use support::generate;
 use support::inventory;
+mod ground;
 mod judge;
-mod kept;
 mod oracle;
 mod shrink;
 
@@ -33,7 +31,6 @@ use std::time::Instant;
 
 use inventory::Inventory;
 use judge::{Verdict, judge};
-use kept::Kept;
 use oracle::Oracle;
 
 /// How many inventories the oracle has in hand while we judge.
@@ -48,13 +45,12 @@ fn main() -> ExitCode {
     let first = number("SEED").unwrap_or(1);
     let count = number("COUNT").unwrap_or(if support::is_long() { 2000 } else { 1000 });
     let wanted = number("KEEP_GOING").map_or(1, |wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
-    let kept = Kept::open();
-    let mut oracle = Oracle::start(&python, kept.clone());
+    let mut oracle = Oracle::start(&python);
     if let Some(seed) = number("SHOW") {
         show(&generate::inventory(seed), &mut oracle);
         return ExitCode::SUCCESS;
     }
-    let mut second = Oracle::start(&python, kept);
+    let mut second = Oracle::start(&python);
     let mut tally = Tally::default();
     let begin = Instant::now();
     let mut ahead = VecDeque::new();

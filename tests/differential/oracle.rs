@@ -1,22 +1,19 @@
 //! The oracle: kapicorp-reclass in a Python of its own, asked over a pipe.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 
-use crate::answer::{Answers, add_digests, theirs};
+use crate::answer::{Answers, theirs};
 use crate::inventory::{Inventory, folder};
-use crate::kept::Kept;
 
 /// The version that answers are compared with.
 const VERSION: &str = "2.0.0";
 
-/// A Python that has kapicorp-reclass; says so if there is none.
+/// A Python that has kapicorp-reclass.
 pub fn python() -> Option<PathBuf> {
     let local = Path::new(support::ROOT).join(".venv-oracle/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
@@ -28,7 +25,7 @@ pub fn python() -> Option<PathBuf> {
         tried.is_ok_and(|status| status.success())
     });
     if found.is_none() {
-        println!("SKIPPED: no Python with kapicorp-reclass {VERSION} in RECLASS_TEST_PYTHON or .venv-oracle");
+        support::absent("kapicorp-reclass", "make .venv-oracle/.tools");
     }
     found
 }
@@ -40,23 +37,15 @@ pub struct Oracle {
     input: Option<BufWriter<ChildStdin>>,
     output: BufReader<ChildStdout>,
     folder: tempfile::TempDir,
-    /// How many questions it had to answer itself.
+    /// How many questions it was asked.
     pub asked: u64,
-    pending: VecDeque<Pending>,
-    kept: Rc<RefCell<Kept>>,
-}
-
-/// An answer that somebody waits for.
-enum Pending {
-    /// It was kept.
-    Known(Json),
-    /// It comes, for this question about the inventory in this folder.
-    Due(String, PathBuf),
+    /// The folders of the inventories whose answers are due.
+    pending: VecDeque<PathBuf>,
 }
 
 impl Oracle {
     /// Starts it.
-    pub fn start(python: &Path, kept: Rc<RefCell<Kept>>) -> Oracle {
+    pub fn start(python: &Path) -> Oracle {
         let script = Path::new(support::ROOT).join("tests/differential/kapicorp_oracle.py");
         let mut child = Command::new(python)
             .arg(script)
@@ -72,16 +61,11 @@ impl Oracle {
             folder: folder(),
             asked: 0,
             pending: VecDeque::new(),
-            kept,
         }
     }
 
     /// Asks about an inventory; the answer comes later.
     pub fn ask(&mut self, inventory: &Inventory, rulings: &[&str]) {
-        let question = Kept::question(inventory, rulings);
-        if let Some(answer) = self.kept.borrow().answer(&question) {
-            return self.pending.push_back(Pending::Known(answer));
-        }
         self.asked += 1;
         let root = self.folder.path().join(self.asked.to_string());
         inventory.write(&root).expect("the temporary folder can be written");
@@ -89,24 +73,16 @@ impl Oracle {
         let job = json!({ "directory": root, "settings": settings, "rulings": rulings });
         let input = self.input.as_mut().expect("it is open until the end");
         writeln!(input, "{job}").and_then(|()| input.flush()).expect("the oracle listens");
-        self.pending.push_back(Pending::Due(question, root));
+        self.pending.push_back(root);
     }
 
     /// The oldest answer that is still due.
     pub fn answer(&mut self) -> Answers {
-        match self.pending.pop_front().expect("there was a question") {
-            Pending::Known(answer) => theirs(&answer),
-            Pending::Due(question, root) => {
-                let mut line = String::new();
-                self.output.read_line(&mut line).expect("the oracle answers in UTF-8");
-                let _ = std::fs::remove_dir_all(&root);
-                let mut answer = serde_json::from_str(&line).expect("the oracle answers in JSON");
-                add_digests(&mut answer, &root);
-                let answers = theirs(&answer);
-                self.kept.borrow_mut().keep(&question, answer);
-                answers
-            }
-        }
+        let root = self.pending.pop_front().expect("there was a question");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the oracle answers in UTF-8");
+        let _ = std::fs::remove_dir_all(&root);
+        theirs(&serde_json::from_str(&line).expect("the oracle answers in JSON"), &root)
     }
 }
 
