@@ -18,6 +18,24 @@ ROOT = Path(__file__).resolve().parent.parent
 # The long forms take minutes.
 long = pytest.mark.skipif(not os.environ.get("RECLASS_LONG"), reason="make test-long runs it")
 
+# What is left out on purpose, because it cannot be had here: names with commas.
+WITHOUT = os.environ.get("RECLASS_WITHOUT", "").split(",")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(what, is_there, way): what a test cannot run without")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        what, is_there, way = mark.args
+        if not is_there and what in WITHOUT:
+            pytest.skip(f"without {what}")
+        if not is_there:
+            reason = f"there is no {what}: {way}. RECLASS_WITHOUT={what} skips the tests that need it."
+            pytest.fail(reason, pytrace=False)
+
+
 Write = Callable[[dict[str, str]], Path]
 
 

@@ -1,8 +1,7 @@
 //! Answers of the conformance corpus turn into questions: every path of a node's parameters and exports
 //! is explained, with the value at that path, and with a place.
 //!
-//! Of large nodes a part of the paths is checked. `RECLASS_SHARED` is the folder of the corpus, by default
-//! `../shared` beside the repository; without it the test is skipped.
+//! Of large nodes a part of the paths is checked.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -100,12 +99,8 @@ fn check(inventory: &Inventory, node: &str) -> Option<(Vec<String>, usize)> {
 
 #[test]
 fn every_path_of_an_answer_is_explained() {
-    let Some(directory) = corpus::directory() else {
-        println!("skipped, there is no corpus (RECLASS_SHARED says where it is)");
-        return;
-    };
     let (mut wrong, mut looked) = (Vec::new(), 0);
-    for case in corpus::load(&directory) {
+    for case in corpus::load() {
         let Ok(inventory) = answer::open(&case, &serde_json::Map::new()) else { continue };
         let nodes = case.nodes.iter().filter_map(|node| check(&inventory, node));
         for (faults, count) in nodes.take(MOST.0) {

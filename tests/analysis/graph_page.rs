@@ -223,7 +223,7 @@ fn loaded(browser: &Path, page: &str, hash: &str, script: &str) -> String {
 #[test]
 fn a_browser_searches_and_clicks() {
     let Some(browser) = browser() else {
-        println!("skipped: no Chromium in PATH; install the package chromium to run this test");
+        support::absent("chromium", "install the package chromium");
         return;
     };
     let page = html(&page_data(&example()));
@@ -261,7 +261,7 @@ fn a_browser_shows_what_is_wrong_and_what_is_known() {
     assert!(!data.values.contains("hunter22") && !data.overview.contains("hunter22"), "secrets are masked");
     let page = html(&data);
     let Some(browser) = browser() else {
-        println!("skipped: no Chromium in PATH; install the package chromium to run this test");
+        support::absent("chromium", "install the package chromium");
         return;
     };
     let shown = loaded(&browser, &page, "node:broken", "");
@@ -289,7 +289,7 @@ fn a_browser_takes_nothing_for_markup() {
     let page = html(&data);
     assert_eq!(page.matches("</script>").count(), 3, "the data ends no element");
     let Some(browser) = browser() else {
-        println!("skipped: no Chromium in PATH; install the package chromium to run this test");
+        support::absent("chromium", "install the package chromium");
         return;
     };
     let shown = loaded(&browser, &page, "node:n", "");

@@ -89,14 +89,10 @@ fn inventories() -> Vec<Opened> {
         generate(folder.path(), seed);
         all.push((format!("generated {seed}"), options, Some(folder)));
     }
-    let Some(directory) = corpus::directory() else {
-        println!("only generated inventories, there is no corpus (RECLASS_SHARED says where it is)");
-        return all;
-    };
-    for case in corpus::load(&directory) {
+    for case in corpus::load() {
         let mut options = Map::default();
         folders::set(&mut options, &answer::configuration(&case, &serde_json::Map::new()).to_string());
-        all.push((case.id, options, None));
+        all.push((case.id, options, case.made));
     }
     all
 }

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ANSIBLE = ROOT / ".venv-ansible" / "bin"
 PROGRAM = Path(sys.executable).parent / "reclass-ansible"
 
-pytestmark = pytest.mark.skipif(
-    not (ANSIBLE / "ansible-inventory").exists(), reason="no Ansible: make .venv-ansible/.tools"
+pytestmark = pytest.mark.needs(
+    "ansible", (ANSIBLE / "ansible-inventory").exists(), "make .venv-ansible/.tools"
 )
 
 

@@ -78,17 +78,17 @@ impl Place {
 }
 
 /// A file of an environment that `make test` makes.
-fn installed(name: &str) -> Option<String> {
+fn installed(what: &str, name: &str) -> Option<String> {
     let path = Path::new(support::ROOT).join(name);
     if path.exists() {
         return Some(path.to_str().unwrap().to_owned());
     }
-    println!("SKIPPED: there is no {name}; make test");
+    support::absent(what, "make test");
     None
 }
 
 fn kapicorp() -> Option<String> {
-    installed(".venv-oracle/bin/reclass")
+    installed("kapicorp-reclass", ".venv-oracle/bin/reclass")
 }
 
 /// The rulings of a comparison.
@@ -167,7 +167,7 @@ fn answers_are_kept_and_asked_again_after_a_change() {
 
 #[test]
 fn the_differences_of_reclass_rs_have_their_rulings() {
-    let Some(python) = installed(".venv-kapitan/bin/python") else { return };
+    let Some(python) = installed("kapitan", ".venv-kapitan/bin/python") else { return };
     let place = Place::new();
     let comparison = place.compared(&format!("python:{python}"));
     assert_eq!(rulings(&comparison), ["S12", "S9", "Y1"], "{comparison}");

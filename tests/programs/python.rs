@@ -93,7 +93,7 @@ impl Python {
             tried.is_ok_and(|status| status.success())
         });
         let Some(python) = found else {
-            println!("SKIPPED: no Python with kapicorp-reclass 2.0.0 in RECLASS_TEST_PYTHON or .venv-oracle");
+            support::absent("kapicorp-reclass", "make .venv-oracle/.tools");
             return None;
         };
         let script = Path::new(support::ROOT).join("tests/programs/answers/python_programs.py");

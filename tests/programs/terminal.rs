@@ -245,7 +245,7 @@ fn shells_complete_options_nodes_and_classes() {
             .stderr(end)
             .spawn();
         let Ok(mut child) = started else {
-            println!("SKIPPED: no {shell}");
+            support::absent(shell, "install it");
             continue;
         };
         terminal.types(&format!("{sized}{begin}; echo re''ady\n"));
@@ -300,7 +300,7 @@ fn fish_completes_too() {
             .env("HOME", place.path())
             .output();
         let Ok(output) = started else {
-            println!("SKIPPED: no fish");
+            support::absent("fish", "install it");
             return;
         };
         let said = String::from_utf8(output.stdout).unwrap();

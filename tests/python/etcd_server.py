@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NEEDED = pytest.mark.skipif(
-    not (shutil.which("etcd") and shutil.which("etcdctl")),
-    reason="no etcd and etcdctl in PATH; install etcd-server and etcd-client to run this test",
+NEEDED = pytest.mark.needs(
+    "etcd", shutil.which("etcd") and shutil.which("etcdctl"), "install etcd-server and etcd-client"
 )
 
 

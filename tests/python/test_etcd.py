@@ -1,6 +1,6 @@
 """Soft metadata in etcd from Python: two processes that write, threads, and children of a fork.
 
-Without the programs of the packages ``etcd-server`` and ``etcd-client`` these tests are skipped.
+They need the programs of the packages ``etcd-server`` and ``etcd-client``.
 """
 
 from __future__ import annotations

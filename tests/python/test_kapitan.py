@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PYTHON = ROOT / ".venv-kapitan" / "bin" / "python"
 BACKENDS = ("reclass", "reclass-rs", "saltext-reclass")
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / ".venv-kapitan" / ".built").exists(), reason="no Kapitan: make .venv-kapitan/.built"
+pytestmark = pytest.mark.needs(
+    "kapitan", (ROOT / ".venv-kapitan" / ".built").exists(), "make .venv-kapitan/.built, with Python 3.11"
 )
 
 # An inventory as those of Kapitan's examples, with exports and a query.

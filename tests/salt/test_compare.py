@@ -31,7 +31,7 @@ FILES = {
 MINIONS = ["web1", "db1", "dev1", "app1.example.com"]
 
 
-@pytest.mark.skipif(OLD is None, reason="no kapicorp-reclass in .venv-oracle; make .venv-oracle/.tools")
+@pytest.mark.needs("kapicorp-reclass", OLD, "make .venv-oracle/.tools")
 def test_a_master_is_compared_switched_and_compared_again(make_site: MakeSite, tmp_path: Path) -> None:
     assert OLD is not None
     # A file in this folder comes before the package of this project. Salt looks only below its own folder.

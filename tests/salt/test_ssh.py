@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
-pytestmark = pytest.mark.skipif(
-    SSHD is None or shutil.which("scp") is None or os.geteuid() != 0,
-    reason="a server and a client of OpenSSH are not installed, or the user is not root",
-)
+pytestmark = [
+    pytest.mark.needs(
+        "sshd", SSHD and shutil.which("scp"), "install a server and a client of OpenSSH"
+    ),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can log in without a password"),
+]
 
 
 class Target:

@@ -151,7 +151,7 @@ fn a_warm_answer_costs_one_stamp_more() {
     server.put("classes/c/_param/a", "etcd");
     for cache in ["auto", "stat"] {
         let Some(with) = calls(&server, &format!("etcd_interval: 3600, cache: {cache}")) else {
-            println!("skipped: no strace, or it may not trace");
+            support::absent("strace", "install it, and let it trace");
             return;
         };
         let is_record = |call: &String| call.contains(".record\"");

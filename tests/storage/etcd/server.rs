@@ -50,9 +50,7 @@ impl Server {
             Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
         };
         if !is_there("etcd") || !is_there("etcdctl") {
-            println!(
-                "skipped: no etcd and etcdctl in PATH; install etcd-server and etcd-client to run this test"
-            );
+            support::absent("etcd", "install etcd-server and etcd-client");
             return None;
         }
         let mut server = Server {

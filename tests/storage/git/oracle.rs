@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::site::Site;
 
-/// A Python with kapicorp-reclass and pygit2; says so if there is none.
+/// A Python with kapicorp-reclass and pygit2.
 fn python() -> Option<PathBuf> {
     let local = Path::new(support::ROOT).join(".venv-oracle/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
@@ -19,9 +19,7 @@ fn python() -> Option<PathBuf> {
         tried.is_ok_and(|status| status.success())
     });
     if found.is_none() {
-        println!(
-            "SKIPPED: no Python with kapicorp-reclass and pygit2 in RECLASS_TEST_PYTHON or .venv-oracle"
-        );
+        support::absent("kapicorp-reclass", "make .venv-oracle/.tools");
     }
     found
 }

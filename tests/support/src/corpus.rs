@@ -1,6 +1,7 @@
 //! The corpus turns recorded answers of the Python programs and of reclass-rs into results to compare with.
 //!
-//! `README.md` of the corpus describes the format. Compact results of the real inventories are expanded here.
+//! The small inventories are in `tests/conformance/cases`, one file for each area; its `README.md` describes the
+//! format. The real inventories belong to other people and are outside of the repository.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,8 +17,8 @@ pub struct Case {
     pub id: String,
     /// The folder of the inventory, canonical.
     pub inventory: PathBuf,
-    /// Where a copy of it is, if it needed one.
-    _copy: Option<tempfile::TempDir>,
+    /// The folder that was made for it, if there is one. Its files are gone with it.
+    pub made: Option<tempfile::TempDir>,
     /// The content of the configuration file, without `inventory_base_uri`.
     pub settings: Map<String, Value>,
     /// The names that were asked for.
@@ -65,26 +66,110 @@ pub enum Output {
     Sha256(String),
 }
 
-/// The corpus beside the repository, or where `RECLASS_SHARED` says.
-pub fn directory() -> Option<PathBuf> {
+/// The number of real inventories that answers were recorded for.
+const REAL: usize = 46;
+
+/// The real inventories beside the repository, or where `RECLASS_SHARED` says.
+fn real() -> Option<PathBuf> {
     let shared = std::env::var_os("RECLASS_SHARED")
         .map_or_else(|| Path::new(crate::ROOT).join("../shared"), PathBuf::from);
-    fs::canonicalize(shared.join("conformance")).ok().filter(|path| path.join("cases").is_dir())
+    fs::canonicalize(shared.join("conformance/real")).ok()
 }
 
-/// All cases, then all real inventories, by name.
-pub fn load(directory: &Path) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for kind in ["cases", "real"] {
-        let mut folders: Vec<PathBuf> = fs::read_dir(directory.join(kind))
-            .expect("the corpus has both folders")
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.join("case.json").is_file())
-            .collect();
-        folders.sort();
-        cases.extend(folders.iter().map(|folder| load_case(kind, folder)));
+/// All cases by name, then all real inventories. Without these it notes how much is not tested.
+pub fn load() -> Vec<Case> {
+    let mut files = folders(&Path::new(crate::ROOT).join("tests/conformance/cases"));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
+    let mut cases: Vec<Case> = files.iter().flat_map(|file| small_cases(file)).collect();
+    cases.sort_by(|one, other| one.id.cmp(&other.id));
+    match real() {
+        Some(real) => {
+            let real = folders(&real).into_iter().filter(|path| path.join("case.json").is_file());
+            cases.extend(real.map(|folder| real_case(&folder)));
+        }
+        None => {
+            let why = format!("{REAL} real inventories are not beside the repository (RECLASS_SHARED)");
+            println!("not tested: {why}");
+            crate::note_skipped(&why);
+        }
     }
     cases
+}
+
+fn folders(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("the corpus can be read");
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths
+}
+
+/// The cases of one area.
+fn small_cases(file: &Path) -> Vec<Case> {
+    let text = fs::read_to_string(file).expect("the cases are UTF-8");
+    format!("\n{text}").split("\n=== ").skip(1).map(small_case).collect()
+}
+
+/// A case: its name, what is asked, its files, then the answers and the output of command lines.
+fn small_case(text: &str) -> Case {
+    let json = |text: &str| -> Value {
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let mut sections = text.split("\n--- ");
+    let (name, asked) = sections.next().and_then(|head| head.split_once('\n')).expect("a name and a line");
+    let made = crate::inventory::folder();
+    let inventory = fs::canonicalize(made.path()).expect("it exists").join("inventory");
+    let (mut expected, mut commands) = (json("{}"), BTreeMap::<String, Vec<Value>>::new());
+    for section in sections {
+        let (head, body) = match section.split_once('\n') {
+            Some((head, body)) => (head, format!("{body}\n")),
+            None => (section, String::new()),
+        };
+        let lines = || body.lines().filter(|line| !line.is_empty());
+        match head {
+            "answers" => lines().for_each(|line| {
+                let (program, rest) = line.split_once(' ').expect("a program");
+                let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+                let mut next = || values.next().expect("two values").expect("JSON");
+                let node = next();
+                expected[program][node.as_str().expect("a name")] = next();
+            }),
+            "commands" => lines().for_each(|line| {
+                let (program, rest) = line.split_once(' ').expect("a program");
+                let mut command = json(rest);
+                if let Some(same) = command["stdout"]["same_as"].as_str() {
+                    let equal = |one: &&Value| one["args"] == command["args"];
+                    command["stdout"] =
+                        commands[same].iter().find(equal).expect("a command")["stdout"].clone();
+                }
+                commands.entry(program.to_owned()).or_default().push(command);
+            }),
+            _ => write(&inventory, head, &body),
+        }
+    }
+    let commands = exact_commands(&Value::Object(
+        commands.into_iter().map(|(program, all)| (program, Value::Array(all))).collect(),
+    ));
+    case(name.to_owned(), &json(asked), &expected, commands, (inventory, Some(made)))
+}
+
+/// Writes a file of a case: its text as it stands, a JSON string of its text or of its bytes, or a link.
+fn write(inventory: &Path, head: &str, body: &str) {
+    let (kind, name) = match head.split_once(' ') {
+        Some((kind @ ("text" | "bytes" | "link"), name)) => (kind, name),
+        _ => ("", head),
+    };
+    let path = inventory.join(name);
+    fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder is ours");
+    let text = || serde_json::from_str::<String>(body).expect("a JSON string");
+    let bytes = match kind {
+        "text" => text().into_bytes(),
+        "bytes" => text().chars().map(|byte| u8::try_from(byte).expect("a byte")).collect(),
+        "link" => {
+            return std::os::unix::fs::symlink(body.trim_end(), path).expect("the folder is ours");
+        }
+        _ => body.as_bytes().to_vec(),
+    };
+    fs::write(path, bytes).expect("the folder is ours");
 }
 
 fn read(path: &Path) -> Option<Value> {
@@ -92,25 +177,32 @@ fn read(path: &Path) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-fn load_case(kind: &str, folder: &Path) -> Case {
+fn real_case(folder: &Path) -> Case {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let case = read(&folder.join("case.json")).unwrap_or_default();
+    let asked = read(&folder.join("case.json")).unwrap_or_default();
     let expected = read(&folder.join("expected.json")).unwrap_or_default();
-    let commands = match read(&folder.join("expected-cli.json")) {
-        Some(commands) => exact_commands(&commands),
-        None => hashed_commands(&read(&folder.join("expected-cli-sha256.json")).unwrap_or_default()),
-    };
+    let commands = hashed_commands(&read(&folder.join("expected-cli-sha256.json")).unwrap_or_default());
+    let inventory = links::restored(&folder.join("inventory"));
+    case(format!("real/{name}"), &asked, &expected, commands, inventory)
+}
+
+fn case(
+    id: String,
+    asked: &Value,
+    expected: &Value,
+    commands: BTreeMap<String, Vec<Command>>,
+    (inventory, made): (PathBuf, Option<tempfile::TempDir>),
+) -> Case {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (inventory, copy) = links::restored(&folder.join("inventory"));
     Case {
         inventory,
-        _copy: copy,
-        id: if kind == "real" { format!("real/{name}") } else { name.to_owned() },
-        settings: case["settings"].as_object().cloned().unwrap_or_default(),
-        nodes: case["nodes"].as_array().into_iter().flatten().map(text).collect(),
-        inventory_mode: case["inventory_mode"] == Value::Bool(true),
-        input_data: case.get("input_data").filter(|data| !data.is_null()).cloned(),
-        recorded: recorded(&expected),
+        made,
+        id,
+        settings: asked["settings"].as_object().cloned().unwrap_or_default(),
+        nodes: asked["nodes"].as_array().into_iter().flatten().map(text).collect(),
+        inventory_mode: asked["inventory_mode"] == Value::Bool(true),
+        input_data: asked.get("input_data").filter(|data| !data.is_null()).cloned(),
+        recorded: recorded(expected),
         commands,
     }
 }

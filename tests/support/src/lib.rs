@@ -22,5 +22,28 @@ pub fn is_long() -> bool {
     std::env::var_os("RECLASS_LONG").is_some()
 }
 
+/// A test cannot run without this program or data. It fails, unless `RECLASS_WITHOUT` names it; then `make test`
+/// lists the test as skipped. `way` says how to get it.
+pub fn absent(what: &str, way: &str) {
+    let without = std::env::var("RECLASS_WITHOUT").unwrap_or_default();
+    assert!(
+        without.split(',').any(|one| one == what),
+        "there is no {what}: {way}. RECLASS_WITHOUT={what} skips the tests that need it."
+    );
+    note_skipped(&format!("without {what}"));
+}
+
+/// Adds a line to the list that `make test` prints at its end.
+pub fn note_skipped(why: &str) {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(|path| path.file_stem()?.to_str()?.split('-').next());
+    let test = std::thread::current().name().filter(|name| *name != "main").unwrap_or_default().to_owned();
+    let line = format!("{} {test}: {why}\n", program.unwrap_or_default());
+    let list = std::path::Path::new(ROOT).join("target/skipped-tests");
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(list);
+    std::io::Write::write_all(&mut file.expect("the list can be written"), line.as_bytes())
+        .expect("the list can be written");
+}
+
 /// The top of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

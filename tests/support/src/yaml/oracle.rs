@@ -24,36 +24,31 @@ pub fn python() -> Option<PathBuf> {
         tried.is_ok_and(|status| status.success())
     });
     if found.is_none() {
-        println!("SKIPPED: no Python with PyYAML in RECLASS_TEST_PYTHON or .venv");
+        crate::absent("pyyaml", "make build");
     }
     found
 }
 
-/// All YAML files of the conformance corpus; says so if there is none.
-pub fn corpus() -> Vec<PathBuf> {
-    let beside = Path::new(crate::ROOT).join("../shared");
-    let shared = std::env::var_os("RECLASS_SHARED").map_or(beside, PathBuf::from);
+/// The YAML files of the corpus, with their paths.
+pub fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
-    let mut folders = vec![shared.join("conformance")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(path),
-                Ok(kind)
-                    if kind.is_file()
-                        && path.extension().is_some_and(|end| end == "yml" || end == "yaml") =>
-                {
-                    files.push(path);
+    for case in crate::corpus::load() {
+        let mut folders = vec![case.inventory.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let is_yaml = path.extension().is_some_and(|end| end == "yml" || end == "yaml");
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(path),
+                    Ok(kind) if kind.is_file() && is_yaml => {
+                        files.extend(std::fs::read(&path).ok().map(|text| (path, text)));
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
         }
     }
     files.sort();
-    if files.is_empty() {
-        println!("SKIPPED: no corpus in RECLASS_SHARED or ../shared");
-    }
     files
 }
 
