@@ -16,9 +16,7 @@ use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
-use crate::model::merge::{
-    map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks, with_closed_stacks_in,
-};
+use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
@@ -438,9 +436,6 @@ impl Evaluator<'_> {
         match found.whnf {
             Whnf::Map(map) if found.from_reference => with_closed_stacks(&map),
             Whnf::Map(map) => map,
-            Whnf::Raw(raw) if found.from_reference && raw.dynamic => {
-                Arc::new(normalize(&with_closed_stacks_in(&raw), &self.prefixes))
-            }
             Whnf::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
             Whnf::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),
             Whnf::List(_) | Whnf::Value(_) => Arc::new(MapSlot::empty()),

@@ -92,7 +92,7 @@ pub(crate) enum Whnf {
     Value(Value),
     /// A list.
     List(Arc<ListSlot>),
-    /// A mapping that has not merged. Its keys keep their types.
+    /// A mapping inside of a list. Its keys keep their types.
     Raw(Arc<RawSlot>),
     /// A mapping.
     Map(Arc<MapSlot>),

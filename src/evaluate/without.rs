@@ -38,7 +38,7 @@ struct Without<'s> {
 impl Without<'_> {
     fn map(&self, map: &MapSlot, cover: Cover) -> MapSlot {
         let entries = self.entries(&map.entries, cover);
-        MapSlot { prefixed: map.prefixed, ..MapSlot::new(entries, map.origin, false) }
+        MapSlot { prefixed: map.prefixed, typed: map.typed, ..MapSlot::new(entries, map.origin, false) }
     }
 
     fn entries(&self, entries: &Entries, cover: Cover) -> Entries {

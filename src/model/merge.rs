@@ -126,15 +126,27 @@ fn typed(slot: Slot, prefixes: &Prefixes) -> Slot {
             slot = single(slot, prefix);
             key = Key::from(name);
         }
-        entries.merge(key, |earlier| match earlier {
-            Some(earlier) => merge(earlier, slot, prefixes),
-            None => slot,
-        });
+        insert::<false>(&mut entries, key, slot, prefixes);
     }
-    let stacked = entries.values().any(Slot::stacked);
-    let mut raw = RawSlot::new(entries, raw.origin);
-    raw.dynamic |= stacked;
-    Slot::Raw(Arc::new(raw))
+    let typed = entries.keys().any(|key| key.as_str().is_none());
+    let map = MapSlot::new(entries, raw.origin, false);
+    Slot::Map(Arc::new(MapSlot { typed: map.typed || typed, ..map }))
+}
+
+/// The mapping with strings as keys.
+fn with_string_keys(map: Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    if !map.typed {
+        return map;
+    }
+    let mut entries = Entries::with_capacity(map.entries.len());
+    for (key, slot) in &map.entries {
+        let slot = match slot {
+            Slot::Map(map) => Slot::Map(grow(|| with_string_keys(map.clone(), prefixes))),
+            other => other.clone(),
+        };
+        insert::<false>(&mut entries, string_key(key.clone()), slot, prefixes);
+    }
+    Arc::new(MapSlot::new(entries, map.origin, map.prefixed))
 }
 
 /// Builds the result of [`normalize`], entry by entry.
@@ -185,10 +197,12 @@ pub(crate) fn stack_maps(earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: 
 }
 
 fn merge_entries<const STACKS: bool>(
-    mut earlier: Arc<MapSlot>,
+    earlier: Arc<MapSlot>,
     later: &Arc<MapSlot>,
     prefixes: &Prefixes,
 ) -> Arc<MapSlot> {
+    let mut earlier = with_string_keys(earlier, prefixes);
+    let later = &with_string_keys(later.clone(), prefixes);
     if later.entries.is_empty() {
         return earlier;
     }
@@ -261,22 +275,13 @@ pub fn with_closed_stacks(map: &Arc<MapSlot>) -> Arc<MapSlot> {
     if !map.stacked {
         return map.clone();
     }
-    Arc::new(MapSlot::new(closed_entries(&map.entries), map.origin, false))
-}
-
-/// The same for a mapping that never merged.
-pub fn with_closed_stacks_in(raw: &RawSlot) -> RawSlot {
-    RawSlot { dynamic: raw.dynamic, ..RawSlot::new(closed_entries(&raw.entries), raw.origin) }
-}
-
-fn closed_entries(entries: &Entries) -> Entries {
-    entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect()
+    let entries = map.entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect();
+    Arc::new(MapSlot { typed: map.typed, ..MapSlot::new(entries, map.origin, false) })
 }
 
 fn closed(slot: Slot) -> Slot {
     match slot {
         Slot::Map(map) => Slot::Map(with_closed_stacks(&map)),
-        Slot::Raw(raw) if raw.dynamic => Slot::Raw(Arc::new(with_closed_stacks_in(&raw))),
         Slot::Stack(_) => single(slot, KeyPrefix::default()),
         other => other,
     }

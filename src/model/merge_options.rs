@@ -328,7 +328,11 @@ impl PathRules {
         if !changed {
             return map.clone();
         }
-        Arc::new(MapSlot { prefixed: map.prefixed, ..MapSlot::new(entries, map.origin, false) })
+        Arc::new(MapSlot {
+            prefixed: map.prefixed,
+            typed: map.typed,
+            ..MapSlot::new(entries, map.origin, false)
+        })
     }
 
     /// The slot with its rules; `None` if they change nothing.

@@ -28,8 +28,7 @@ pub enum Slot {
     Query(Arc<Query>, Origin),
     /// A list. Merging only appends items; it never merges the items themselves.
     List(Arc<ListSlot>),
-    /// A mapping that has not merged, inside of a list or below a key with a prefix. Keys keep their types (M7).
-    /// Inside of a list, `~` and `=` are text.
+    /// A mapping inside of a list. Keys keep their types, and `~` and `=` are text (M7).
     Raw(Arc<RawSlot>),
     /// A mapping with string keys, whose prefixes are applied.
     Map(Arc<MapSlot>),
@@ -50,7 +49,7 @@ pub struct ListSlot {
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
-/// A mapping that has not merged.
+/// A mapping inside of a list.
 #[derive(Debug)]
 pub struct RawSlot {
     /// The entries, with the keys from YAML.
@@ -63,7 +62,7 @@ pub struct RawSlot {
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
-/// A mapping with string keys.
+/// A mapping that merges. Its keys are strings, except below a key with a prefix.
 #[derive(Debug, Default)]
 pub struct MapSlot {
     /// The entries.
@@ -76,6 +75,9 @@ pub struct MapSlot {
     pub stacked: bool,
     /// Whether a key still begins with a prefix, as `~~a` does after one merge.
     pub prefixed: bool,
+    /// Whether a key at any depth has another type than text, because no layer merged into the mapping below a
+    /// key with a prefix yet (M7).
+    pub typed: bool,
     /// The value and its size, computed on first use. Only for a mapping that is not dynamic.
     pub constant: OnceLock<(Value, ValueSize)>,
 }
@@ -192,21 +194,22 @@ impl RawSlot {
 }
 
 impl MapSlot {
-    /// A mapping of these entries. `prefixed` is [`MapSlot::prefixed`] for its own keys only.
+    /// A mapping of these entries with string keys. `prefixed` is [`MapSlot::prefixed`] for its own keys only.
     pub fn new(entries: Entries, origin: Origin, prefixed: bool) -> MapSlot {
-        let (mut dynamic, mut stacked, mut deep) = (false, false, prefixed);
+        let (mut dynamic, mut stacked, mut deep, mut typed) = (false, false, prefixed, false);
         for slot in entries.values() {
             dynamic |= slot.dynamic();
             match slot {
                 Slot::Map(map) => {
                     stacked |= map.stacked;
                     deep |= map.prefixed;
+                    typed |= map.typed;
                 }
                 Slot::Stack(_) => stacked = true,
                 _ => {}
             }
         }
-        MapSlot { entries, origin, dynamic, stacked, prefixed: deep, constant: OnceLock::new() }
+        MapSlot { entries, origin, dynamic, stacked, prefixed: deep, typed, constant: OnceLock::new() }
     }
     /// A mapping without entries.
     pub fn empty() -> MapSlot {
