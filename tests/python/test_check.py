@@ -64,6 +64,45 @@ def test_options_that_cannot_work(write: Write, given: Any, problem: str) -> Non
     assert report["retcode"] == 1
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"ext_pillar": {"reclass": {}}}, "ext_pillar must be a list"),
+        ({"ext_pillar": ["reclass"]}, "each entry of ext_pillar must be a mapping"),
+        ({"master_tops": [{"reclass": {}}]}, "master_tops must be a mapping"),
+        ({"ext_pillar": [{"Reclass": {}}], "master_tops": {}}, "ext_pillar has 'Reclass', which Salt"),
+        ({"master_tops": {"RECLASS": {}}}, "master_tops has 'RECLASS', which Salt"),
+        ({"ext_pillar": [{"reclass": None, "nodes_uri": "n"}]}, "ext_pillar has 'nodes_uri' beside"),
+        ({"master_tops": {"reclass": None, "nodes_uri": "n"}}, "master_tops has 'nodes_uri' beside"),
+    ],
+)
+def test_options_of_salt_that_cannot_work(
+    write: Write, logged: list[str], change: dict[str, Any], problem: str
+) -> None:
+    opts = options({"inventory_base_uri": str(write(FILES))}, **change)
+    report = _check.check(opts)
+    assert report["retcode"] == 1
+    assert report["problems"][0].startswith(problem), report
+    assert not any("no inventory is configured" in text for text in report["problems"])
+    _check.at_start(opts)
+    assert any(line.startswith(f"the configuration of the master cannot work: {problem}") for line in logged)
+
+
+def test_other_pillars_and_tops_are_none_of_ours(write: Write) -> None:
+    given = {"inventory_base_uri": str(write(FILES))}
+    opts = options(given, ext_pillar=[{"cmd_yaml": "cat"}, {"reclass": given, "git": []}])
+    opts["master_tops"]["ext_nodes"] = "cobbler"
+    report = _check.check(opts)
+    assert (report["problems"], report["remarks"]) == ([], [])
+
+
+def test_tops_that_are_missing_are_a_remark(write: Write) -> None:
+    opts = options({"inventory_base_uri": str(write(FILES))}, master_tops={})
+    report = _check.check(opts)
+    assert (report["problems"], report["retcode"]) == ([], 0)
+    assert report["remarks"] == ["master_tops has no 'reclass': the applications of the nodes are no states"]
+
+
 def test_a_start_logs_one_line_for_options_that_cannot_work(logged: list[str]) -> None:
     opts = options({"nodes_uri": 5, "inventory_base_uri": "/of-this-test"})
     _check.at_start({**opts, "__cli": "salt-run"})

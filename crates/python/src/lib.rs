@@ -63,6 +63,8 @@ mod _engine {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         reclass::panics::record_locations();
         reclass::keys::seed();
+        let names: Vec<&str> = reclass::settings::TABLE.iter().map(|row| row.name).collect();
+        module.add("setting_names", names)?;
         module.add("rustc_version", env!("RUSTC_VERSION"))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -35,24 +35,28 @@ def at_start(opts: Mapping[str, Any]) -> None:
     # `salt-run` shows the error of the command itself.
     if opts.get("__role") != "master" or opts.get("__cli") == "salt-run":
         return
+    texts = [f"the configuration of the master cannot work: {problem}" for problem in _forms(opts)]
     for places, given in _configured(opts):
-        for problem in _options(given, opts)[1]:
-            text = f"the options of reclass in {' and '.join(places)} cannot work: {problem}"
-            if text not in _logged:
-                _logged.add(text)
-                log.error("%s", text)
+        begin = f"the options of reclass in {' and '.join(places)} cannot work"
+        texts += [f"{begin}: {problem}" for problem in _options(given, opts)[1]]
+    for text in texts:
+        if text not in _logged:
+            _logged.add(text)
+            log.error("%s", text)
 
 
 def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     """The report; ``retcode`` is 1 if there are problems."""
     report: dict[str, Any] = {"user": _user(os.geteuid()), "inventories": []}
-    problems: list[str] = []
+    problems = _forms(opts)
     configured = _configured(opts)
-    if not configured:
+    if not configured and not problems:
         problems.append("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
     remarks = []
     if len(configured) > 1:
         remarks.append("the entries of ext_pillar and master_tops have different options")
+    if configured and not any("master_tops" in places for places, _ in configured):
+        remarks.append("master_tops has no 'reclass': the applications of the nodes are no states")
     for places, given in configured:
         with _warnings(remarks):
             inventory, wrong = _options(given, opts)
@@ -72,15 +76,47 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _forms(opts: Mapping[str, Any]) -> list[str]:
+    """The problems of the options `ext_pillar` and `master_tops` themselves."""
+    try:
+        from saltext.reclass._engine import setting_names
+    except ImportError:
+        # The look at the options of an inventory says why.
+        setting_names = []
+    problems = []
+    pillars, tops = opts.get("ext_pillar") or [], opts.get("master_tops") or {}
+    if not isinstance(pillars, list):
+        problems.append("ext_pillar must be a list, with '- reclass:' below it. Now no minion gets a pillar")
+    elif not all(isinstance(entry, Mapping) for entry in pillars):
+        problems.append(
+            "each entry of ext_pillar must be a mapping, as '- reclass:' with options below it. Now no minion "
+            "gets a pillar"
+        )
+    if not isinstance(tops, Mapping):
+        problems.append(
+            "master_tops must be a mapping, with 'reclass:' and no dash below it. Now the master does not "
+            "answer minions that ask for states"
+        )
+    for option, entry in _mappings(opts):
+        for name in map(str, entry):
+            if name != "reclass" and name.lower() == "reclass":
+                problems.append(f"{option} has {name!r}, which Salt does not know; it must be 'reclass'")
+            elif "reclass" in entry and name in setting_names:
+                problems.append(f"{option} has {name!r} beside 'reclass' and not below it: indent it further")
+    return problems
+
+
+def _mappings(opts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The entries of the two options, each with the name of its option."""
+    pillars = opts.get("ext_pillar")
+    entries = [("ext_pillar", entry) for entry in pillars] if isinstance(pillars, list) else []
+    entries.append(("master_tops", opts.get("master_tops")))
+    return [(option, entry) for option, entry in entries if isinstance(entry, Mapping)]
+
+
 def _configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     """The entries for reclass without duplicates, each with the names of its options."""
-    pillars = opts.get("ext_pillar") or []
-    entries = [
-        ("ext_pillar", entry) for entry in pillars if isinstance(entry, Mapping) and "reclass" in entry
-    ]
-    tops = opts.get("master_tops")
-    if isinstance(tops, Mapping) and "reclass" in tops:
-        entries.append(("master_tops", tops))
+    entries = [(option, entry) for option, entry in _mappings(opts) if "reclass" in entry]
     found: list[tuple[list[str], Any]] = []
     for place, entry in entries:
         given = entry["reclass"]

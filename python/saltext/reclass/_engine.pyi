@@ -1,10 +1,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-__all__ = ["Editor", "Inventory", "__version__", "configured", "panic", "rustc_version"]
+__all__ = ["Editor", "Inventory", "__version__", "configured", "panic", "rustc_version", "setting_names"]
 
 __version__: str
 rustc_version: str
+setting_names: list[str]
+"""The names of all settings."""
 
 @final
 class Editor:
