@@ -151,6 +151,25 @@ def test_folders_that_cannot_be_watched(write: Write) -> None:
     assert "fs.inotify.max_user_watches" in remark
 
 
+def test_copies_of_the_modules(write: Write, tmp_path: Path) -> None:
+    folder = tmp_path / "copies"
+    command = [sys.executable, "-m", "saltext.reclass.guard", str(folder)]
+    previous = os.umask(0o077)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    os.umask(previous)
+    assert done.stdout == f"module_dirs:\n  - {folder}\n"
+    copies = [folder / "pillar/reclass_adapter.py", folder / "tops/reclass_adapter.py"]
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == copies
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in folder.rglob("*"))
+    given = {"inventory_base_uri": str(write(FILES))}
+    for where in ({"module_dirs": [str(folder)]}, {"extension_modules": str(folder)}):
+        report = _check.check(options(given, **where))
+        assert (report["guard"], report["problems"]) == ([str(path) for path in copies], [])
+    copies[1].write_text("# of another version")
+    [problem] = _check.check(options(given, module_dirs=[str(folder)]))["problems"]
+    assert problem.startswith(f"Salt uses '{copies[1]}' in place of the module of the package, and it differs")
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user can reach."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _versions
+from saltext.reclass import _versions, guard
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -65,6 +65,8 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
                 wrong = _contents(inventory, settings_of(given, opts), remarks)
         report["inventories"].append({"configured": places, **inventory})
         problems += wrong
+    report["guard"], wrong = _guard(opts)
+    problems += wrong
     report["versions"] = _versions.versions(opts)
     problems += _versions.problems(report["versions"])
     remarks += _versions.remarks(report["versions"])
@@ -194,6 +196,26 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
             f"symbolic or hard links, or inotify has no room left: {_inotify()}"
         )
     return wrong
+
+
+def _guard(opts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The copies of our modules that Salt prefers to those of the package, and the problems of copies."""
+    folders = [*(opts.get("module_dirs") or []), opts.get("extension_modules") or os.devnull]
+    found, wrong = [], []
+    for source, copy in [pair for folder in folders for pair in guard.copies(Path(folder))]:
+        try:
+            if copy.read_bytes() == source.read_bytes():
+                found.append(str(copy))
+            else:
+                wrong.append(
+                    f"Salt uses '{copy}' in place of the module of the package, and it differs from that: remove "
+                    f"it, or run: python -m saltext.reclass.guard '{copy.parent.parent}'"
+                )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            wrong.append(f"{_who()} cannot read '{copy}' ({_rights(copy)})")
+    return found, wrong
 
 
 def _text(error: BaseException) -> str:
