@@ -52,6 +52,7 @@ pub use base::{
     error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
 };
 pub use engine::context::{Computation, NodeRequest};
+pub use engine::fetch_state::FetchState;
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};
 pub use model::catalog::CatalogEntry;
 pub use model::configuration;

@@ -194,7 +194,7 @@ settings! {
     etcd_interval: u32 = "60" as Shape::Count;
     /// How many seconds a request to etcd may take, the wait for another process included.
     etcd_timeout: u32 = "5" as Shape::Count;
-    /// Policy for an etcd that cannot be read: `serve` the data that were read last with a warning, or `fail`.
+    /// Policy for an etcd that cannot be read: `serve` the data that were fetched last with a warning, or `fail`.
     etcd_failure: Text = "serve" as Shape::OneOf(&["serve", "fail"]);
     /// File of the certificate authority of etcd.
     etcd_ca: Option<Text> = "null" as Shape::Word;

@@ -3,18 +3,20 @@
 //! All keys of one class or node are one input: a subject. An answer depends on the subjects of its classes
 //! and of its node, with or without keys, so a change of a key concerns only the nodes with its class.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::secrets::{Cover, Secrets};
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Spans};
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::context::Computation;
+use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Files, duplicate_keys};
 use crate::engine::fingerprint::ByteSource;
 use crate::model::layer::{Incomplete, Layer, LayerResult, LayerSource};
@@ -117,10 +119,15 @@ impl EtcdTree {
         Ok(changed)
     }
 
-    /// The warning about a failed reading.
-    pub fn warning(&self) -> Option<Warning> {
-        let state = self.state.lock();
-        self.store.warning(state.record.as_ref()?)
+    /// The state at the last reading.
+    pub fn fetch_state(&self) -> Option<FetchState> {
+        let record = self.state.lock().record.clone()?;
+        Some(FetchState {
+            source: self.store.endpoints().to_owned(),
+            commits: BTreeMap::new(),
+            fetched: record.times.fetched,
+            stale: self.store.warning(&record),
+        })
     }
 
     /// The owner of a key that has a layer.

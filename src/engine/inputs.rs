@@ -17,6 +17,7 @@ use crate::base::source::{FileId, Origin, Span};
 use crate::base::value::Text;
 use crate::engine::counts::Counters;
 use crate::engine::etcd::{EtcdOwner, EtcdTree};
+use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
@@ -124,10 +125,16 @@ impl Inputs {
         Ok(true)
     }
 
+    /// The repositories and the etcd, with the age of their data.
+    pub fn fetch_states(&self) -> Vec<FetchState> {
+        let etcd = self.etcd.as_ref().and_then(EtcdTree::fetch_state);
+        self.trees.fetch_states().into_iter().chain(etcd).collect()
+    }
+
     /// The warnings about repositories and an etcd that could not be read.
     pub fn warnings(&self) -> Vec<Warning> {
-        let etcd = self.etcd.as_ref().and_then(EtcdTree::warning);
-        self.trees.warnings().into_iter().chain(etcd).collect()
+        let etcd = self.etcd.as_ref().and_then(EtcdTree::fetch_state);
+        self.trees.warnings().into_iter().chain(etcd.and_then(|state| state.stale)).collect()
     }
 
     /// Returns whether anything in folders may have changed since the question began.

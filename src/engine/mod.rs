@@ -12,6 +12,7 @@ pub mod database;
 pub mod etcd;
 pub mod exports;
 pub mod faults;
+pub mod fetch_state;
 pub mod files;
 pub mod fingerprint;
 pub mod ignored;
@@ -36,6 +37,7 @@ use crate::base::old_rules::OldRules;
 use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::database::Database;
+use crate::engine::fetch_state::FetchState;
 use crate::model::configuration;
 use crate::model::grains::GrainRules;
 use crate::storage::git::revision::Revision;
@@ -185,6 +187,12 @@ impl Inventory {
     /// The warnings about the settings.
     pub fn settings_warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// The repositories and the etcd of the inventory with the age of their data, as of the last question.
+    /// After a question that failed because one of them could not be fetched, they are as before it.
+    pub fn fetch_states(&self) -> Vec<FetchState> {
+        self.database().inputs.fetch_states()
     }
 
     /// The warnings about repositories and an etcd that could not be read for the last question. Answers for

@@ -4,6 +4,7 @@
 //! A tree of classes is read when a node first needs it. From then on, each new commit is read when it is
 //! noticed, so that unchanged files can be distinguished from changed ones.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,12 +14,13 @@ use crate::base::error::{Fault, Kind, Result, Warning};
 use crate::base::lock::Mutex;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
+use crate::engine::fetch_state::FetchState;
 use crate::engine::files::Files;
 use crate::engine::fingerprint::ByteSource;
 use crate::model::catalog::{self, Catalog, ClassTree, Commit, NameIndex, TreeId};
 use crate::storage::Listing;
 use crate::storage::fs::display;
-use crate::storage::git::{Absent, GitFile, Record};
+use crate::storage::git::{Absent, GitFile, Record, Repository};
 use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 
 /// The repositories of an inventory with the state of their branches.
@@ -85,6 +87,38 @@ impl Trees {
         let states = self.states.lock();
         let repositories = self.locations.repositories.iter().zip(&*states);
         repositories.filter_map(|(repository, state)| repository.warning(&state.record)).collect()
+    }
+
+    /// The state of each repository at the last fetch.
+    pub fn fetch_states(&self) -> Vec<FetchState> {
+        let records: Vec<_> = self.states.lock().iter().map(|state| state.record.clone()).collect();
+        let repositories = self.locations.repositories.iter().zip(records).enumerate();
+        let state = |(number, (repository, record)): (usize, (&Repository, Arc<Record>))| FetchState {
+            source: repository.remote.shown.clone(),
+            commits: self.commits(number, &record),
+            fetched: record.times.fetched,
+            stale: repository.warning(&record),
+        };
+        repositories.map(state).collect()
+    }
+
+    /// The branches of a repository that the locations name, with their commits.
+    fn commits(&self, repository: usize, record: &Record) -> BTreeMap<Text, Arc<str>> {
+        let nodes = self.locations.nodes.iter().map(|place| (place, Some(Text::from(MASTER))));
+        let places = nodes.chain(self.locations.classes.iter().map(|place| (place, None)));
+        let mut commits = BTreeMap::new();
+        for (place, default) in places {
+            let TreeLocation::Git(branch) = place else { continue };
+            if branch.repository != repository {
+                continue;
+            }
+            let named = branch.branch.clone().or(default);
+            let all = || record.heads.keys().map(|name| Text::from(name.as_str())).collect();
+            let names: Vec<Text> = named.map_or_else(all, |name| vec![name]);
+            let found = names.iter().filter_map(|name| self.commit(branch, name));
+            commits.extend(found.filter_map(|commit| Some((commit.branch.branch?, commit.commit))));
+        }
+        commits
     }
 
     /// Whether any repository has the requested revision.

@@ -135,9 +135,9 @@ kinds! {
     /// answer is given without them.
     EtcdUnreachable { endpoints: String, message: String } "etcd-unreachable" 74
         "cannot use etcd at '{endpoints}': {message}";
-    /// The data in etcd cannot be read. The state that was read last is in use, until reading succeeds.
+    /// The data in etcd cannot be read. The state that was fetched last is in use, until reading succeeds.
     EtcdStale { endpoints: String, message: String } "etcd-stale" 74
-        "etcd at '{endpoints}' is served as it was read last: {message}";
+        "etcd at '{endpoints}' is served as it was fetched last: {message}";
     /// Another process changed a key in etcd between the reading and the writing of it. Nothing was written.
     EtcdConflict { key: String } "etcd-conflict" 65
         "another process changed '{key}' in etcd meanwhile; nothing was written";

@@ -105,6 +105,11 @@ impl Etcd {
         }))
     }
 
+    /// The addresses of the servers, joined by commas.
+    pub fn endpoints(&self) -> &str {
+        &self.servers.endpoints
+    }
+
     /// The prefix of all keys, without a slash at its end.
     pub fn prefix(&self) -> &str {
         &self.prefix

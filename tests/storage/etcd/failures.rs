@@ -24,6 +24,9 @@ fn a_server_that_is_down_is_a_warning_or_an_error() {
         warning.notes
     );
     assert_eq!(serve.storage_warnings().len(), 1);
+    let [state] = &serve.fetch_states()[..] else { panic!("one etcd") };
+    assert_eq!(state.stale.as_ref().map(reclass::error::Warning::code), Some("etcd-stale"));
+    assert!(state.fetched.is_some() && state.source == server.endpoint(), "{state:?}");
     let text = text_of(ask(&fail, "one"));
     assert!(text.contains("(etcd-unreachable)") && text.contains(&server.endpoint()), "{text}");
     // Without a record there is nothing to serve.

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use reclass::error::Error;
+use reclass::error::{Error, Warning};
 use reclass::internals::engine::{Inventory, Request};
 
 use crate::site::{ENVIRONMENTS, Site, code, git, parameter, warnings};
@@ -30,9 +30,18 @@ fn a_remote_that_is_gone_leaves_what_was_fetched_with_a_warning_or_fails() {
     let site = Site::with_environments();
     let inventory = site.open(ENVIRONMENTS);
     assert_eq!(warnings(&inventory, "web1"), [""; 0]);
+    let [fresh] = &inventory.fetch_states()[..] else { panic!("one repository") };
+    assert!(fresh.stale.is_none() && fresh.source.ends_with("/site"), "{fresh:?}");
+    let commits: Vec<_> = fresh.commits.iter().map(|(branch, commit)| (&**branch, &**commit)).collect();
+    let head = |branch| git(&site.path("site"), &["rev-parse", branch]);
+    assert_eq!(commits, [("base", &*head("base")), ("dev", &head("dev")), ("master", &head("master"))]);
     fs::rename(site.path("site"), site.path("away")).unwrap();
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
+    let [stale] = &inventory.fetch_states()[..] else { panic!("one repository") };
+    assert_eq!(stale.stale.as_ref().map(Warning::code), Some("git-stale"));
+    assert_eq!((stale.fetched, &stale.commits), (fresh.fetched, &fresh.commits));
+    assert!(stale.fetched.is_some());
     assert_eq!(parameter(&inventory, "web1", "branch"), "base");
     let all = inventory.inventory().unwrap();
     assert_eq!(all.iter().map(|node| node.warnings.len()).sum::<usize>(), 1, "reported once for all nodes");
