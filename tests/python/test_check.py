@@ -167,7 +167,9 @@ def test_copies_of_the_modules(write: Write, tmp_path: Path) -> None:
         assert (report["guard"], report["problems"]) == ([str(path) for path in copies], [])
     copies[1].write_text("# of another version")
     [problem] = _check.check(options(given, module_dirs=[str(folder)]))["problems"]
-    assert problem.startswith(f"Salt uses '{copies[1]}' in place of the module of the package, and it differs")
+    assert problem.startswith(
+        f"Salt uses '{copies[1]}' in place of the module of the package, and it differs"
+    )
 
 
 @pytest.fixture

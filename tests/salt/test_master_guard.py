@@ -1,4 +1,4 @@
-"""A package that is removed under a running master: with copies of the modules, no pillar is without reclass."""
+"""A package that is removed under a master: with copies of the modules, no pillar is without reclass."""
 
 from __future__ import annotations
 

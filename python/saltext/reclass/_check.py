@@ -91,8 +91,8 @@ def _forms(opts: Mapping[str, Any]) -> list[str]:
         problems.append("ext_pillar must be a list, with '- reclass:' below it. Now no minion gets a pillar")
     elif not all(isinstance(entry, Mapping) for entry in pillars):
         problems.append(
-            "each entry of ext_pillar must be a mapping, as '- reclass:' with options below it. Now no minion "
-            "gets a pillar"
+            "each entry of ext_pillar must be a mapping, as '- reclass:' with options below it. Now no "
+            "minion gets a pillar"
         )
     if not isinstance(tops, Mapping):
         problems.append(
@@ -208,8 +208,8 @@ def _guard(opts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
                 found.append(str(copy))
             else:
                 wrong.append(
-                    f"Salt uses '{copy}' in place of the module of the package, and it differs from that: remove "
-                    f"it, or run: python -m saltext.reclass.guard '{copy.parent.parent}'"
+                    f"Salt uses '{copy}' in place of the module of the package, and it differs from that: "
+                    f"remove it, or run: python -m saltext.reclass.guard '{copy.parent.parent}'"
                 )
         except (FileNotFoundError, NotADirectoryError):
             continue

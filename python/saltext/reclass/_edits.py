@@ -17,6 +17,8 @@ from saltext.reclass._salt import RefusedError, missing
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
 Settings = Mapping[str, Any]
+# A text, because Salt sends the defaults of arguments to those who ask for them.
+NO_DEFAULT = "<an error>"
 
 
 def cluster_data(
@@ -39,17 +41,14 @@ def get_param(
     cluster: Any = "",
     file_name: Any = "",
     store: Any = "file",
-    **options: Any,
+    default: Any = NO_DEFAULT,
 ) -> Any:
-    """The value of a soft parameter; without one the option ``default``, or an error."""
-    for option in options:
-        if option != "default" and not option.startswith("__"):
-            raise RefusedError(f"unknown argument {option!r}")
+    """The value of a soft parameter; without one the default, or an error."""
     found = params(settings, cluster, file_name, store)
     if text(name) in found:
         return found[text(name)]
-    if "default" in options:
-        return options["default"]
+    if default != NO_DEFAULT:
+        return default
     file = _editor(settings).cluster_path(text(cluster), text(file_name), store=text(store))
     raise missing("parameter", text(name), [file], found)
 

@@ -60,9 +60,12 @@ def soft_param(settings: Settings, name: Any) -> dict[str, Any]:
     return _one(settings, "soft parameter", name, soft_params(settings))
 
 
-def nodes(settings: Settings) -> dict[str, dict[str, Any]]:
+def nodes(settings: Settings, folder: Any = None) -> dict[str, dict[str, Any]]:
     """Each node file: the parts of its name, its folder, its classes and soft parameters; or the error."""
-    return {source["name"]: _node(source) for source in _sources(settings) if source["kind"] == "node"}
+    found = {source["name"]: _node(source) for source in _sources(settings) if source["kind"] == "node"}
+    if folder is None:
+        return found
+    return {name: node for name, node in found.items() if node["path"] == text(folder)}
 
 
 def node(settings: Settings, name: Any) -> dict[str, Any]:

@@ -6,13 +6,12 @@ here is the last pillar of a masterless minion, see :func:`_without_our_own`.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import difflib
 import logging
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
@@ -132,20 +131,6 @@ def describe(error: BaseException, failed: str = "") -> str:
     way = "".join(traceback.format_tb(error.__traceback__))
     log.error("internal error (%s) of reclass, on the way through\n%s", kind, way)
     return f"reclass: internal error ({kind})"
-
-
-@contextlib.contextmanager
-def commands() -> Iterator[None]:
-    """Turns every exception inside into a ``CommandExecutionError``, which ends a command with code 1."""
-    from salt.exceptions import CommandExecutionError, SaltException
-
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, SaltException):
-        raise
-    except BaseException as error:  # noqa: BLE001
-        # A panic that nobody caught is no `Exception`, and would end the process of the job.
-        raise CommandExecutionError(describe(error)) from None
 
 
 class RefusedError(Exception):

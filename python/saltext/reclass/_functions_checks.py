@@ -1,0 +1,110 @@
+"""Functions of Salt that check an inventory and its setup. Their texts are those of `sys.doc`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from saltext.reclass import _check, _commands, _metadata, _versions
+
+if TYPE_CHECKING:
+    from saltext.reclass._place import Place
+
+
+def lint(place: Place, *nodes: str) -> Any:
+    """
+    Report errors and probable mistakes of the inventory, or of some nodes only. In the execution module the
+    exit code is 1 if there is an error or a warning; in the runner it is always 0. ``salt-run`` prints a
+    text; ``--out json`` and other callers get the data.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call reclass.lint
+        salt-call reclass.lint web1.example.com
+    """
+    if place.is_read_by_people():
+        return _commands.as_text(_commands.lint_text(place.settings(*nodes or "*"), nodes))
+    findings = _commands.lint(place.settings(*nodes or "*"), nodes)
+    if any(finding["level"] in ("error", "warning") for finding in findings):
+        place.context["retcode"] = 1
+    return findings
+
+
+def validate_yaml(place: Place) -> dict[str, list[str]] | None:
+    """
+    Fail with exit code 1 if a file is not YAML or not a mapping, and name all such files. The execution
+    module returns them as ``{"Errors": […]}``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call reclass.validate_yaml
+    """
+    errors = _metadata.yaml_errors(place.settings())
+    return place.failed({"Errors": errors}, errors) if errors else None
+
+
+def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str]:
+    """
+    Fail with exit code 1 if a node has no pillar, with the errors of all such nodes. Otherwise return the
+    nodes, each with an empty string. The execution module always returns all nodes, each with its error.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call reclass.validate_pillar
+        salt-call reclass.validate_pillar web1.example.com
+    """
+    errors = _metadata.pillar_errors(place.settings(node_name or "*"), node_name, place.earlier)
+    failed = [f"{name}: {error}" for name, error in errors.items() if error]
+    return place.failed(errors, failed) if failed else errors
+
+
+def cache_info(place: Place) -> dict[str, Any]:
+    """
+    Return the content of this process's cache, and the counts of reads, parses and computations. Each command
+    has its own process, so the figures do not describe the workers of a master.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-call reclass.cache_info
+    """
+    return _commands.cache_info(place.settings())
+
+
+def check(place: Place) -> dict[str, Any]:
+    """
+    Check the installation: settings, folders, permissions of the master's user, locks, git caches, versions.
+
+    Returns ``user``, ``inventories``, ``versions``, and the lists ``problems`` and ``remarks``. With
+    problems, ``retcode`` and the exit code are 1.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.check
+    """
+    report = _check.check(place.opts)
+    # Makes the job fail; the exit code of `salt-run` is that of the report.
+    place.context["retcode"] = report["retcode"]
+    return report
+
+
+def versions(place: Place) -> dict[str, Any]:
+    """
+    Return the versions of the package, the engine and Salt, the start time of the master, and the program
+    ``reclass`` on the path.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.versions
+    """
+    return _versions.versions(place.opts)

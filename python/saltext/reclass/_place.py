@@ -1,0 +1,166 @@
+"""Where the functions of `_functions` run: in the execution module of a minion, or in the runner of a master.
+
+A function has a :class:`Place` as its first argument. Salt sees it without that argument, and in the runner
+with the argument ``inventory``. An argument that a function does not have is an error, so no slip in a name
+is left out. Every error becomes one of Salt's that ends a command with code 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import salt.exceptions
+from saltext.reclass import _commands, _configuration, _edits
+from saltext.reclass._salt import RefusedError, describe
+
+Function = Callable[..., Any]
+
+
+class Place:
+    """Where a function runs, with the variables that Salt's loader gives to a module."""
+
+    program: str
+    error: type[Exception]
+    """Salt prints it without a traceback, and ends with code 1."""
+
+    def __init__(self, variables: Mapping[str, Any], inventory: Any) -> None:
+        self.opts: Mapping[str, Any] = variables["__opts__"]
+        self.salt: Mapping[str, Any] = variables.get("__salt__") or {}
+        self.context: dict[str, Any] = variables.get("__context__", {})
+        self.grains: Mapping[str, Any] = variables.get("__grains__") or {}
+        self.inventory = inventory
+
+    def test(self, test: bool | None) -> bool:
+        """Whether an edit is only reported."""
+        return bool(self.opts.get("test") if test is None else test)
+
+    def is_read_by_people(self) -> bool:
+        """Whether ``salt-run`` prints the answer, and nobody asked for another form."""
+        return self.opts.get("__cli") == "salt-run" and not self.opts.get("output")
+
+    def settings(self, *minions: Any) -> dict[str, Any]:
+        """The settings of the inventory, with the grains of those minions that the function renders."""
+        raise NotImplementedError
+
+    def settings_of_tops(self, minion: Any) -> dict[str, Any]:
+        """The settings of the inventory for tops."""
+        return self.settings(minion)
+
+    def earlier(self, minion: Any) -> dict[str, Any] | None:
+        """The pillar of a minion before reclass, where it is known and used."""
+        return None
+
+    def grains_of_all(self, names: list[str]) -> dict[str, Any]:
+        """What all minions answer to ``grains.item``."""
+        raise NotImplementedError
+
+    def failed(self, answer: Any, lines: list[str]) -> Any:
+        """The answer of a function that has found errors."""
+        raise NotImplementedError
+
+
+class OfModule(Place):
+    """A minion, with the inventory of its own configuration."""
+
+    program = "salt-call"
+    error = salt.exceptions.CommandExecutionError
+
+    def settings(self, *minions: Any) -> dict[str, Any]:
+        settings = _configuration.of_minion(self.opts)
+        return _configuration.with_grains(settings, lambda: {self.opts["id"]: self.grains})
+
+    def grains_of_all(self, names: list[str]) -> dict[str, Any]:
+        try:
+            answers = self.salt["saltutil.cmd"](tgt="*", fun="grains.item", arg=names, timeout=10) or {}
+        except Exception as error:  # noqa: BLE001 - whatever Salt meets where there is no master
+            raise _commands.not_the_master(error) from None
+        return {name: answer.get("ret") for name, answer in answers.items()}
+
+    def failed(self, answer: Any, lines: list[str]) -> Any:
+        self.context["retcode"] = 1
+        return answer
+
+
+class OfRunner(Place):
+    """A master, with the inventory of its minions."""
+
+    program = "salt-run"
+    # The only one that Salt prints without a traceback.
+    error = salt.exceptions.NotImplemented
+
+    def settings(self, *minions: Any) -> dict[str, Any]:
+        settings = _configuration.of_master(self.opts, self.inventory)
+        return self._with_grains(settings, minions) if minions else settings
+
+    def settings_of_tops(self, minion: Any) -> dict[str, Any]:
+        if self.inventory is not None:
+            return self.settings(minion)
+        return self._with_grains(_configuration.of_tops(self.opts), (minion,))
+
+    def _with_grains(self, settings: dict[str, Any], minions: tuple[Any, ...]) -> dict[str, Any]:
+        def cached() -> dict[str, Any]:
+            names = [_edits.text(minion) for minion in minions]
+            given: dict[str, Any] = {"tgt": names, "tgt_type": "list"}
+            if set("*?[").intersection(*["".join(names)]):
+                given = {"tgt": "*"}
+            found = self.salt["cache.grains"](**given)
+            return {minion: grains for minion, grains in found.items() if grains}
+
+        return _configuration.with_grains(settings, cached)
+
+    def earlier(self, minion: Any) -> dict[str, Any] | None:
+        return _configuration.earlier_pillar(self.opts, _edits.text(minion), self.inventory)
+
+    def grains_of_all(self, names: list[str]) -> dict[str, Any]:
+        return self.salt["salt.execute"]("*", "grains.item", arg=names) or {}
+
+    def failed(self, answer: Any, lines: list[str]) -> Any:
+        # An answer that is a mapping would end the command with 0.
+        raise self.error("\n".join(lines))
+
+
+def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -> Function:
+    """A function as Salt calls and documents it."""
+    signature = inspect.signature(function)
+    [_, *arguments] = signature.parameters.values()
+    if place is OfRunner:
+        arguments.append(inspect.Parameter("inventory", inspect.Parameter.KEYWORD_ONLY, default=None))
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        # Salt adds what it knows of a job, as `__pub_jid`.
+        given = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+        try:
+            for name in given:
+                if name not in known:
+                    raise _unknown(function, name, known)
+            here = place(variables, given.pop("inventory", None))
+            try:
+                bound = signature.bind(here, *args, **given)
+            except TypeError as error:
+                raise RefusedError(f"{function.__name__}: {error}") from None
+            return function(*bound.args, **bound.kwargs)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, place.error):
+            raise
+        except salt.exceptions.SaltException as error:
+            raise place.error(str(error)) from None
+        except BaseException as error:  # noqa: BLE001
+            # A panic that nobody caught is no `Exception`, and would end the process of the job.
+            raise place.error(describe(error)) from None
+
+    known = [argument.name for argument in arguments]
+    # Otherwise Salt takes some slips for arguments that nobody wants, and leaves them out.
+    everything_else = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)
+    called.__signature__ = inspect.Signature([*arguments, everything_else])  # type: ignore[attr-defined]
+    called.__name__ = called.__qualname__ = function.__name__
+    called.__module__ = variables["__name__"]
+    called.__doc__ = (function.__doc__ or "").replace("salt-call reclass.", f"{place.program} reclass.")
+    return called
+
+
+def _unknown(function: Function, name: str, known: list[str]) -> RefusedError:
+    similar = difflib.get_close_matches(name, known, n=1)
+    help_ = f"; {similar[0]!r} is similar" if similar else ""
+    return RefusedError(f"{function.__name__} has no argument {name!r}{help_}")
