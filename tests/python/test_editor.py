@@ -62,6 +62,8 @@ def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> Non
         "changed": True,
         "before": before,
         "after": after,
+        "diff": f"--- {path}\n+++ {path}\n@@ -3 +3 @@\n"
+        "-    address: 10.0.0.1  # of the router\n+    address: 10.0.0.2  # of the router\n",
         "old": {"parameters": {"_param": {"address": "10.0.0.1"}}},
         "new": {"parameters": {"_param": {"address": "10.0.0.2"}}},
     }
@@ -630,6 +632,8 @@ def test_changes_show_no_secret(base: Path, settings: dict[str, Any]) -> None:
         assert "hunter" not in str(edit)
     assert nested["new"]["user"] == "ada"
     assert "user: ada" in nested["diff"]
+    # Of a secret not even its length, nor whether a new one has the length of the old one.
+    assert second["diff"].splitlines()[3:] == ["-    db_password: ***", "+    db_password: ***"]
     path = base / "classes/cluster/prague/overrides.yml"
     assert "password: hunter4" in path.read_text()
 

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::outgoing::Outgoing;
+use crate::unified::{ShownText, unified};
 use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::etcd;
 use reclass::edit::node::{self, NodeContent};
@@ -223,34 +224,37 @@ impl Editor {
         py.detach(|| work(&self.settings)).map_err(|error: Error| exception(py, &error))
     }
 
-    /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file) and their
-    /// data, `old` and `new`. Secrets are hidden.
+    /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file), their `diff`
+    /// and their data, `old` and `new`. Secrets are hidden.
     fn edit<'py>(
         &self,
         py: Python<'py>,
         work: impl FnOnce(&Settings) -> Result<Edited> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
         let redaction = Redaction::of(&self.settings);
-        // The data of a text without secrets, and the text without them.
+        // The data of a text without secrets, and the text.
         let shown = |bytes: Option<&Vec<u8>>, data: Value| {
             let safe = redaction.written(&[], &data);
-            let text = bytes.map(|text| match String::from_utf8_lossy(text) {
-                text if safe == data => text.into_owned(),
-                text => redaction.source(&text),
+            let text = bytes.map(|bytes| {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                let shown = if safe == data { text.clone() } else { redaction.masked(&text) };
+                ShownText { text, shown }
             });
             (safe, text)
         };
-        let (edited, (old, before), (new, after)) = self.ask(py, |settings| {
+        let (edited, (old, before), (new, after), diff) = self.ask(py, |settings| {
             let edited = work(settings)?;
             let old = shown(edited.before.as_ref(), edited.data_before()?);
             let new = shown(edited.after.as_ref(), edited.data_after()?);
-            Ok((edited, old, new))
+            let diff = unified(old.1.as_ref(), new.1.as_ref(), &display(&edited.path));
+            Ok((edited, old, new, diff))
         })?;
         let result = PyDict::new(py);
         result.set_item("path", display(&edited.path))?;
         result.set_item("changed", edited.changed())?;
-        result.set_item("before", before)?;
-        result.set_item("after", after)?;
+        result.set_item("before", before.map(|text| text.shown))?;
+        result.set_item("after", after.map(|text| text.shown))?;
+        result.set_item("diff", diff)?;
         result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(result)

@@ -7,10 +7,8 @@ parameter ``old`` and ``new``.
 from __future__ import annotations
 
 import datetime
-import difflib
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltext.reclass._salt import RefusedError, missing
@@ -226,71 +224,12 @@ def _result(edit: Mapping[str, Any], subject: str, done: str, already: str, test
         comment = f"{subject} is {already}"
     else:
         comment = f"{subject} {'would be' if test else 'has been'} {done}"
-    path = edit["path"]
     return {
         "changed": edit["changed"],
         "comment": comment,
-        "file": path,
-        "diff": _diff(edit["before"], edit["after"], path),
+        "file": edit["path"],
+        "diff": edit["diff"],
     }
-
-
-def _diff(before: str | None, after: str | None, path: str) -> str:
-    old, new = before or "", after or ""
-    begin, end = _common(old, new)
-    lines = difflib.unified_diff(
-        _lines(old[begin : len(old) - end]),
-        _lines(new[begin : len(new) - end]),
-        path if before is not None else "/dev/null",
-        path if after is not None else "/dev/null",
-        # No context lines, because they may contain values that the reader has no need to know.
-        n=0,
-    )
-    above = old.count("\n", 0, begin)
-    return "".join(
-        _moved(line, above)
-        if line.startswith("@@ ")
-        else line
-        if line.endswith("\n")
-        else f"{line}\n\\ No newline at end of file\n"
-        for line in lines
-    )
-
-
-def _moved(heading: str, above: int) -> str:
-    """The header of a hunk, with line numbers moved down by ``above``."""
-    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + above), heading)
-
-
-def _common(old: str, new: str) -> tuple[int, int]:
-    """The lengths of the common beginning and the common end of two texts, in whole lines.
-
-    Comparing all lines of a large file takes a hundred times as much memory as the file has.
-    """
-    begin = old.rfind("\n", 0, _first(min(len(old), len(new)), lambda to: old[:to] != new[:to])) + 1
-    rest = min(len(old), len(new)) - begin
-    end = _first(rest, lambda to: old[len(old) - to :] != new[len(new) - to :])
-    # The end begins after its first line break.
-    start = old.find("\n", len(old) - end) + 1
-    return begin, len(old) - start if end and start else 0
-
-
-def _first(most: int, differ: Callable[[int], bool]) -> int:
-    """The number of equal characters, at most ``most``, by binary search."""
-    same = 0
-    while same < most:
-        middle = (same + most + 1) // 2
-        if differ(middle):
-            most = middle - 1
-        else:
-            same = middle
-    return same
-
-
-def _lines(text: str | None) -> list[str]:
-    """The lines of a text with their line ends. `diff` and `patch` treat ``\\r`` as any other character."""
-    lines = (text or "").split("\n")
-    return [*(line + "\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
 def params_in(data: Any) -> dict[str, Any]:

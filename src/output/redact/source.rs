@@ -1,4 +1,5 @@
-//! Replaces each character of a secret in the text of a file with an asterisk, so that columns stay the same.
+//! Hides the secrets in the text of a file. In excerpts, an asterisk stands for each character, so that columns
+//! stay the same. In a whole text, each line of a secret becomes three asterisks, whatever its length is.
 //!
 //! In YAML, secrets are the values under secret keys. In a text that is not YAML, they are the rest of the
 //! line after a secret key, and the block below it.
@@ -6,7 +7,7 @@
 use std::ops::Range;
 
 use super::Redaction;
-use crate::base::secrets::Cover;
+use crate::base::secrets::{Cover, MASK};
 use crate::base::stack::grow;
 use crate::yaml::compose::compose;
 use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
@@ -16,8 +17,18 @@ use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
 const LARGEST: usize = 1 << 20;
 
 impl Redaction {
-    /// The text of a file with its secrets replaced; empty if the text is too long.
+    /// The text of a file for excerpts; empty if the text is too long.
     pub fn source(&self, text: &str) -> String {
+        self.hide_in(text, starred)
+    }
+
+    /// The text of a file that tells nothing of the length of its secrets, with as many lines; empty if the text
+    /// is too long.
+    pub fn masked(&self, text: &str) -> String {
+        self.hide_in(text, masked)
+    }
+
+    fn hide_in(&self, text: &str, hidden: fn(&str) -> String) -> String {
         if self.secrets.is_none() {
             return text.to_owned();
         }
@@ -26,7 +37,7 @@ impl Redaction {
         }
         // An outline requires a text that can be composed.
         let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes()));
-        let Ok(outline) = outline else { return self.lines(text) };
+        let Ok(outline) = outline else { return self.lines(text, hidden) };
         let mut secrets = Vec::new();
         if let Some(root) = &outline.root {
             self.find(text, root, Cover::Open, &mut secrets);
@@ -35,7 +46,7 @@ impl Redaction {
         let mut at = 0;
         for range in secrets {
             out.push_str(&text[at..range.start]);
-            out.push_str(&starred(&text[range.clone()]));
+            out.push_str(&hidden(&text[range.clone()]));
             at = range.end;
         }
         out + &text[at..]
@@ -72,7 +83,7 @@ impl Redaction {
     }
 
     /// Replaces secrets line by line.
-    fn lines(&self, text: &str) -> String {
+    fn lines(&self, text: &str, hidden: fn(&str) -> String) -> String {
         let mut out = String::with_capacity(text.len());
         // The indentation of the secret key that the current block belongs to.
         let mut block: Option<usize> = None;
@@ -91,7 +102,7 @@ impl Redaction {
                 continue;
             };
             out.push_str(&line[..at]);
-            out.push_str(&starred(&line[at..]));
+            out.push_str(&hidden(&line[at..]));
             block = block.or_else(|| Some(line.len() - line.trim_start_matches([' ', '-']).len()));
         }
         out
@@ -118,6 +129,17 @@ fn unquoted(text: &str) -> &str {
 
 fn starred(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() { c } else { '*' }).collect()
+}
+
+fn masked(text: &str) -> String {
+    let line = |line: &str| {
+        let begin = line.len() - line.trim_start().len();
+        let end = line.trim_end().len().max(begin);
+        let mask = if begin < end { MASK } else { "" };
+        let ending = &line[line.trim_end_matches(['\r', '\n']).len()..];
+        format!("{}{mask}{ending}", &line[..begin.min(line.len() - ending.len())])
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 #[cfg(test)]
@@ -159,6 +181,21 @@ mod tests {
         ] {
             assert_eq!(redaction.source(text), shown);
             assert_eq!(shown.chars().count(), text.chars().count(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_masked_text_tells_nothing_of_the_length_of_a_secret() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let redaction = Redaction::of(&settings);
+        for (text, shown) in [
+            ("a: b\npassword: 'S3 x'  # y z\n", "a: b\npassword: ***\n"),
+            ("token: |\r\n  abc\r\n\r\n  d f\r\nopen: g", "token: ***\r\n  ***\r\n\r\n  ***\r\nopen: g"),
+            ("passwords: [x, {a: yy}]\n", "passwords: [***, {a: ***}]\n"),
+            ("password: ''\n", "password: ***\n"),
+            ("b: [1\npassword: 'a!b'\nopen: g\n", "b: [1\npassword: ***\nopen: g\n"),
+        ] {
+            assert_eq!(redaction.masked(text), shown);
         }
     }
 }
