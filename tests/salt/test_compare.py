@@ -49,7 +49,12 @@ def test_a_master_is_compared_switched_and_compared_again(make_site: MakeSite, t
     assert before["app1.example.com"]["_reclass_"]["name"]["short"] == "com"
 
     answer = site.runner("reclass.compare")
-    assert answer.code == 0, answer
+    assert (answer.code, answer.data["retcode"]) == (1, 1), answer
+    command = [PROGRAMS / "salt-run", "--config-dir", site.folder / "master", "reclass.compare"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert shown.returncode == 1, shown
+    assert "4 of 4 nodes differ" in shown.stdout
+    assert "Traceback" not in shown.stdout + shown.stderr
     assert (answer.data["touched"], answer.data["unexplained"], answer.data["nodes"]) == (4, 0, 4), answer
     causes = {
         cause["rulings"][0]["ruling"]: [change["path"] for change in cause["difference"]["changes"]]

@@ -269,7 +269,7 @@ impl Inventory {
         })
     }
 
-    /// The text that `reclass diff` prints, with secrets hidden.
+    /// The text that `reclass diff` prints, with secrets hidden, and whether anything differs.
     #[pyo3(signature = (old, new = ".", *nodes))]
     fn diff_text<'py>(
         &self,
@@ -277,12 +277,13 @@ impl Inventory {
         old: &str,
         new: &str,
         nodes: Vec<String>,
-    ) -> PyResult<Bound<'py, PyString>> {
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guard(|| {
-            self.text(py, |_| {
-                let difference = diff(&self.options, None, (old, new), &nodes, false)?;
+            let difference = self.ask(py, |_| diff(&self.options, None, (old, new), &nodes, false))?;
+            let text = self.text(py, |_| {
                 Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
-            })
+            })?;
+            Ok((text, !difference.is_empty()))
         })
     }
 
@@ -304,7 +305,7 @@ impl Inventory {
         })
     }
 
-    /// The text that `reclass compare pillars:FILE` prints, with secrets hidden.
+    /// The text that `reclass compare pillars:FILE` prints, with secrets hidden, and whether anything differs.
     #[pyo3(signature = (pillars, *nodes, only = None, exclude = None))]
     fn compare_text<'py>(
         &self,
@@ -313,13 +314,14 @@ impl Inventory {
         nodes: Vec<String>,
         only: Option<Vec<String>>,
         exclude: Option<Vec<String>>,
-    ) -> PyResult<Bound<'py, PyString>> {
+    ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guard(|| {
             let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
-            self.text(py, |_| {
-                let comparison = compare(&self.options, &old, &parts, false)?;
+            let comparison = self.ask(py, |_| compare(&self.options, &old, &parts, false))?;
+            let text = self.text(py, |_| {
                 Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
-            })
+            })?;
+            Ok((text, !comparison.is_empty()))
         })
     }
 

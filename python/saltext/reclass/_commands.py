@@ -146,9 +146,9 @@ def lint_text(settings: Settings, nodes: tuple[Any, ...]) -> str:
     return answer
 
 
-def diff_text(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> str:
-    """The differences between two revisions as text."""
-    answer: str = _metadata.opened(settings).diff_text(*_states(old, new), *map(text, nodes))
+def diff_text(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> tuple[str, bool]:
+    """The differences between two revisions as text, and whether there are any."""
+    answer: tuple[str, bool] = _metadata.opened(settings).diff_text(*_states(old, new), *map(text, nodes))
     return answer
 
 
@@ -172,9 +172,9 @@ def compare_text(
     nodes: tuple[Any, ...],
     only: Any,
     exclude: Any,
-) -> str:
-    """The differences to the pillars of minions as text."""
-    answer: str = _metadata.opened(settings).compare_text(
+) -> tuple[str, bool]:
+    """The differences to the pillars of minions as text, and whether there are any."""
+    answer: tuple[str, bool] = _metadata.opened(settings).compare_text(
         dict(pillars), *map(text, nodes), only=_keys(only), exclude=_keys(exclude)
     )
     return answer

@@ -198,8 +198,8 @@ class Inventory:
     def lint_text(self, *nodes: str) -> str:
         """The text of ``reclass lint``: errors and warnings with excerpts, and the number of notes."""
 
-    def diff_text(self, old: str, new: str = ".", *nodes: str) -> str:
-        """The text of ``reclass diff``, with secrets hidden."""
+    def diff_text(self, old: str, new: str = ".", *nodes: str) -> tuple[str, bool]:
+        """The text of ``reclass diff``, with secrets hidden, and whether anything differs."""
 
     def compare(
         self,
@@ -222,8 +222,8 @@ class Inventory:
         *nodes: str,
         only: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
-    ) -> str:
-        """The text of ``reclass compare pillars:FILE``, with secrets hidden."""
+    ) -> tuple[str, bool]:
+        """The text of ``reclass compare pillars:FILE``, with secrets hidden, and whether anything differs."""
 
     def cache_info(self) -> dict[str, Any]:
         """The sizes and counters of the caches of this inventory in this process.

@@ -36,6 +36,7 @@ def node_classify(
           '{web: {expression: all, node_class: {value: [role.web]},
             node_param: {address: {value_template: <<address>>}}}}'
     """
+    place.failing = f"node {node_name!r:.80} is not classified: "
     return _commands.node_classify(place.settings(), node_name, node_data, class_mapping, place.test(test))
 
 
@@ -66,6 +67,7 @@ def classify_minion(
           '{web: {expression: all, node_class: {value: [role.web]},
             node_param: {address: {value_template: <<address>>}}}}'
     """
+    place.failing = f"minion {minion!r:.80} is not classified: "
     cached = place.salt["cache.grains"]
     return _minions.classify(place.settings(), cached, minion, class_mapping, grain, place.test(test))
 
@@ -94,5 +96,6 @@ def declassify_minion(
 
         salt-run reclass.declassify_minion web3.example.com
     """
+    place.failing = f"minion {minion!r:.80} keeps its node: "
     cached = place.salt["cache.grains"]
     return _minions.declassify(place.settings(), cached, minion, path, grain, place.test(test))

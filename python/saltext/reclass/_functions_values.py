@@ -121,9 +121,12 @@ def diff(place: Place, old: str, new: str = ".", *nodes: str) -> Any:
         salt-call reclass.diff HEAD
         salt-call reclass.diff HEAD~1 HEAD 'db*'
     """
+    settings = place.settings(*nodes or "*")
     if place.is_read_by_people():
-        return _commands.as_text(_commands.diff_text(place.settings(*nodes or "*"), old, new, nodes))
-    return _commands.diff(place.settings(*nodes or "*"), old, new, nodes)
+        text, differs = _commands.diff_text(settings, old, new, nodes)
+        return place.failed(None, [text]) if differs else _commands.as_text(text)
+    answer = _commands.diff(settings, old, new, nodes)
+    return place.with_code(answer, bool(answer["touched"]))
 
 
 def compare(place: Place, *nodes: str, only: Any = None, exclude: Any = None) -> Any:
@@ -153,10 +156,12 @@ def compare(place: Place, *nodes: str, only: Any = None, exclude: Any = None) ->
         salt-run reclass.compare 'web*' exclude='[mine_functions, schedule]'
     """
     pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt="*").items() if pillar}
+    settings = place.settings(*nodes or "*")
     if place.is_read_by_people():
-        answer = _commands.compare_text(place.settings(*nodes or "*"), pillars, nodes, only, exclude)
-        return _commands.as_text(answer)
-    return _commands.compare(place.settings(*nodes or "*"), pillars, nodes, only, exclude)
+        text, differs = _commands.compare_text(settings, pillars, nodes, only, exclude)
+        return place.failed(None, [text]) if differs else _commands.as_text(text)
+    answer = _commands.compare(settings, pillars, nodes, only, exclude)
+    return place.with_code(answer, bool(answer["touched"]))
 
 
 def inventory(place: Place) -> dict[str, Any]:

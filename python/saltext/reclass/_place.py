@@ -32,6 +32,8 @@ class Place:
         self.context: dict[str, Any] = variables.get("__context__", {})
         self.grains: Mapping[str, Any] = variables.get("__grains__") or {}
         self.inventory = inventory
+        self.failing = ""
+        """What does not happen if the function fails, for the log: nobody else may read the error."""
 
     def test(self, test: bool | None) -> bool:
         """Whether an edit is only reported."""
@@ -60,6 +62,12 @@ class Place:
     def failed(self, answer: Any, lines: list[str]) -> Any:
         """The answer of a function that has found errors."""
         raise NotImplementedError
+
+    def with_code(self, answer: dict[str, Any], failed: bool) -> dict[str, Any]:
+        """The data of an answer, with the exit code 1 if something was found."""
+        if failed:
+            self.context["retcode"] = 1
+        return answer
 
 
 class OfModule(Place):
@@ -118,8 +126,12 @@ class OfRunner(Place):
         return self.salt["salt.execute"]("*", "grains.item", arg=names) or {}
 
     def failed(self, answer: Any, lines: list[str]) -> Any:
-        # An answer that is a mapping would end the command with 0.
+        # An answer that is a text, or a mapping of nodes, would end the command with 0.
         raise self.error("\n".join(lines))
+
+    def with_code(self, answer: dict[str, Any], failed: bool) -> dict[str, Any]:
+        # `salt-run` takes its exit code from this key.
+        return super().with_code({**answer, "retcode": 1} if failed else answer, failed)
 
 
 def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -> Function:
@@ -132,11 +144,12 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
     def called(*args: Any, **kwargs: Any) -> Any:
         # Salt adds what it knows of a job, as `__pub_jid`.
         given = {name: value for name, value in kwargs.items() if not name.startswith("__")}
+        here = place(variables, given.get("inventory"))
         try:
             for name in given:
                 if name not in known:
                     raise _unknown(function, name, known)
-            here = place(variables, given.pop("inventory", None))
+            given.pop("inventory", None)
             try:
                 bound = signature.bind(here, *args, **given)
             except TypeError as error:
@@ -148,7 +161,7 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
             raise place.error(str(error)) from None
         except BaseException as error:  # noqa: BLE001
             # A panic that nobody caught is no `Exception`, and would end the process of the job.
-            raise place.error(describe(error)) from None
+            raise place.error(describe(error, here.failing)) from None
 
     known = [argument.name for argument in arguments]
     # Otherwise Salt takes some slips for arguments that nobody wants, and leaves them out.
