@@ -278,7 +278,7 @@ settings! {
     compat_flags | "reclass_rs_compat_flags": CompatFlags = "[]" as Shape::Words;
     /// Salt: a minion without a node file gets an `error`, `empty` data, or its `mappings` alone.
     node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
-    /// Salt: make the pillar so far available to references, merged before the classes of the node.
+    /// Salt: make the pillar so far available to references, merged before the classes of the node. A class that it chooses makes every top fail: Salt gives tops no pillar.
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
     /// Paths in the earlier pillar, as globs, that class names may depend on. An empty list permits all of them.
     trusted_pillar: Vec<Text> = "[]" as Shape::List;

@@ -459,6 +459,8 @@ def test_a_new_node_is_classified_by_many_at_once(base: Path, settings: dict[str
         ({"os": "debian", "cluster": "prague", "ip": "$[ exports:x ]"}, "taken for a reference"),
         ({"os": "debian", "cluster": "a.b", "ip": "1"}, "part of a class name"),
         ({"os": "debian", "cluster": "../x", "ip": "1"}, "part of a class name"),
+        ({"os": "debian", "cluster": "prague", "ip": ["1"]}, "must be a text or a number, not a list"),
+        ({"os": "debian", "cluster": "prague", "ip": None}, "must be a text or a number, not a NoneType"),
         ("text", "must be mappings"),
     ],
 )

@@ -109,6 +109,9 @@ def _filled(template: str, data: Mapping[str, Any], opening: set[str], in_class_
         name = match[1]
         if name not in data:
             raise RefusedError(f"nothing is known of {name!r}, which a rule needs")
+        if not isinstance(data[name], (str, int, float)):
+            kind = type(data[name]).__name__
+            raise RefusedError(f"what is known of {name!r} must be a text or a number, not a {kind}")
         value = str(data[name])
         if opening.intersection(value):
             raise RefusedError(f"what is known of {name!r} could be taken for a reference")
