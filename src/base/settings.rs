@@ -210,6 +210,8 @@ settings! {
     etcd_cache_dir: Text = "~/.reclass/etcd" as Shape::Word;
     /// Let values in etcd contain references and inventory queries, as class files do. Otherwise they are data.
     etcd_references: bool = "false" as Shape::Flag;
+    /// How many seconds pass until Python's and Salt's log says again that data from git or etcd are stale.
+    stale_log_interval: u32 = "600" as Shape::Count;
     /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.

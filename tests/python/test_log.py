@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +81,62 @@ def test_a_warning_is_logged_once_until_files_change(write: Write, lines: Lines)
     changed = ask()
     assert len(changed) == 2, "both nodes are computed anew"
     assert f"{base}/classes/c.yml:4:3: " in changed[0][1]
+
+
+def test_many_warnings_of_one_kind_are_counted(write: Write, lines: Lines) -> None:
+    files = {f"nodes/n{number}": TWICE for number in range(8)}
+    base = write({**files, "nodes/n9": "parameters: {a: 1}\nclases: []"})
+    Inventory(inventory_base_uri=str(base), cache="stat").inventory()
+    found = [line for level, line in lines() if level == "WARNING"]
+    assert [("duplicate-key" in line, "unknown-section" in line) for line in found] == [
+        *[(True, False)] * 5,
+        (False, True),
+        (True, False),
+    ]
+    assert found[-1] == "3 more warnings (duplicate-key); 'reclass lint' shows all"
+    Inventory(inventory_base_uri=str(base), cache="stat").inventory()
+    assert lines() == []
+
+
+def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines) -> None:
+    repository = tmp_path / "served"
+    (repository / "nodes").mkdir(parents=True)
+    (repository / "nodes/n.yml").write_text("parameters: {a: 1}")
+    person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], [*person, "commit", "-qm", "one"]):
+        subprocess.run(["git", "-C", str(repository), *arguments], check=True)
+    tree = {"repo": str(repository), "branch": "main", "cache_dir": "cache", "lock_dir": "lock"}
+    settings = {
+        "inventory_base_uri": str(tmp_path),
+        "storage_type": "yaml_git",
+        "nodes_uri": {**tree, "root": "nodes"},
+        "classes_uri": {**tree, "root": "classes"},
+        "git_fetch_interval": 0,
+        "stale_log_interval": 1,
+    }
+    inventory = Inventory(**settings)
+    assert inventory.pillar("n")["a"] == 1
+    [state] = inventory.fetch_states()
+    assert (state["source"], list(state["commits"]), state["stale"]) == (str(repository), ["main"], None)
+    assert lines() == []
+    repository.rename(tmp_path / "away")
+    assert [inventory.pillar("n")["a"] for _ in range(3)] == [1, 1, 1]
+    [(level, line)] = lines()
+    begin = f"'{repository}' is served as it was fetched last: "
+    assert (level, line.startswith(begin)) == ("WARNING", True), line
+    assert re.search(r" \(git-stale\).*; fetched \d seconds? ago$", line), line
+    assert inventory.fetch_states()[0]["stale"].startswith(begin)
+    time.sleep(1.1)
+    # Whatever the question is.
+    inventory.nodes()
+    [(level, line)] = lines()
+    assert (level, line.startswith(begin)) == ("WARNING", True), line
+    (tmp_path / "away").rename(repository)
+    inventory.nodes()
+    inventory.pillar("n")
+    [(level, line)] = lines()
+    assert level == "INFO"
+    assert re.fullmatch(rf"'{re.escape(str(repository))}' is fetched again, after \d seconds?", line), line
 
 
 def test_each_answer_has_its_time_at_debug(write: Write, lines: Lines) -> None:

@@ -43,7 +43,11 @@ def test_the_runner_writes_and_no_pillar_is_without_its_data(make_site: MakeSite
 
         programs.pop_all().close()
         assert site.call("etcd1", "pillar.items").data["address"] == "10.0.0.2"
-        assert "is served as it was read last" in site.log("master")
+        assert f"etcd at '{endpoint}' is served as it was fetched last: " in site.log("master")
+        # `etcd_failure: serve` is no reason to be well.
+        answer = site.runner("reclass.check")
+        assert answer.code == 1, answer
+        assert answer.data["problems"][0].startswith(f"etcd at '{endpoint}' is served as it was fetched last")
     # Of two parts of a request, none is answered without the data.
     for record in (tmp_path / "record").iterdir():
         record.unlink()

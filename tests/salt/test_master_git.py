@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import textwrap
 import time
@@ -55,6 +56,7 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
         "classes_uri": {**tree, "root": "classes"},
         "git_fetch_interval": 1,
         "git_fetch_timeout": 60,
+        "stale_log_interval": 1,
     }
     site = make_site(options)
     served = site.folder / "served.git"
@@ -74,10 +76,30 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
         assert pillar(site)["text"] == "pushed"
     assert site.salt("web1", "state.show_top").data["web1"] == {"base": ["common", "web"]}
 
+    answer = site.runner("reclass.check")
+    assert answer.code == 0, answer
+    [fetched] = answer.data["inventories"][0]["fetched"]
+    head = subprocess.run(["git", "-C", served, "rev-parse", "master"], capture_output=True, check=True)
+    assert fetched["commits"] == {"master": head.stdout.decode().strip()}
+    assert fetched["source"] == "../served.git"
+    assert 0 <= fetched["age"] < 600
+    assert answer.data["inventories"][0]["changes"] == "the repositories are fetched again after 1 seconds"
+
     served.rename(site.folder / "away.git")
     time.sleep(1.1)
-    assert pillar(site)["text"] == "pushed"
-    assert "is served as it was fetched last" in site.log("master")
+    # Each worker says it, and again after each interval.
+    before = site.log("master").count("is served as it was fetched last")
+    for _ in range(6):
+        assert pillar(site)["text"] == "pushed"
+        time.sleep(0.5)
+    stale = [line for line in site.log("master").splitlines() if "is served as it was fetched last" in line]
+    assert len(stale) >= before + 4, stale
+    assert all(re.search(r"fetched \d+ (second|minute)s? ago$", line) for line in stale), stale
+    answer = site.runner("reclass.check")
+    assert answer.code == 1, answer
+    [problem] = answer.data["problems"]
+    assert problem.startswith("'../served.git' is served as it was fetched last: ")
+    assert answer.data["remarks"] == []
 
     (site.folder / "away.git").rename(served)
     push(site, {"classes/common": "applications: [common]\nparameters: {text: again}\n"})
@@ -85,3 +107,4 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
     while pillar(site)["text"] != "again" and time.monotonic() < end:
         time.sleep(0.5)
     assert [pillar(site)["text"] for _ in range(6)] == ["again"] * 6
+    assert "'../served.git' is fetched again, after " in site.log("master")

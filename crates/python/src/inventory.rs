@@ -1,12 +1,14 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyString};
+use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyString};
 use serde::Serialize;
 
 use crate::data;
@@ -31,7 +33,7 @@ use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Key, Map, Text, Value};
 use reclass::wire;
-use reclass::{CatalogEntry, NodeInfo, Request, files};
+use reclass::{CatalogEntry, FetchState, NodeInfo, Request, files};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -280,9 +282,8 @@ impl Inventory {
     ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guard(|| {
             let difference = self.ask(py, |_| diff(&self.options, None, (old, new), &nodes, false))?;
-            let text = self.text(py, |_| {
-                Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
-            })?;
+            let text =
+                self.text(py, |_| Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN)))?;
             Ok((text, !difference.is_empty()))
         })
     }
@@ -318,9 +319,8 @@ impl Inventory {
         guard(|| {
             let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
             let comparison = self.ask(py, |_| compare(&self.options, &old, &parts, false))?;
-            let text = self.text(py, |_| {
-                Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
-            })?;
+            let text = self
+                .text(py, |_| Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN)))?;
             Ok((text, !comparison.is_empty()))
         })
     }
@@ -343,7 +343,7 @@ impl Inventory {
             };
             self.timed(py, "nodeinfo", &name, || {
                 let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
-                self.log_warnings(py, &node)?;
+                self.log_warnings(py, std::slice::from_ref(&*node))?;
                 self.dict(py, &node.to_value(&now(py)?))
             })
         })
@@ -360,11 +360,30 @@ impl Inventory {
         })
     }
 
+    /// The repositories and the etcd of the inventory, as of the last question in this process: the `source`, the
+    /// `commits` of branches, the time when it was `fetched`, and why it is `stale`.
+    fn fetch_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        guard(|| {
+            let states = self.ask(py, |engine| Ok(engine.fetch_states()))?;
+            let given = |state: &FetchState| {
+                let commits = state.commits.iter().map(|(branch, commit)| (&**branch, &**commit));
+                let fetched = state.fetched.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let given = PyDict::new(py);
+                given.set_item("source", &state.source)?;
+                given.set_item("commits", commits.into_py_dict(py)?)?;
+                given.set_item("fetched", fetched.map(|time| time.as_secs_f64()))?;
+                given.set_item("stale", state.stale.as_ref().map(|stale| inert(&stale.kind.to_string())))?;
+                Ok(given)
+            };
+            states.iter().map(given).collect()
+        })
+    }
+
     /// The output of `reclass --inventory`, as Python data.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let nodes = self.ask(py, reclass::Inventory::inventory)?;
-            nodes.iter().try_for_each(|node| self.log_warnings(py, node))?;
+            self.log_warnings(py, &nodes)?;
             self.dict(py, &reclass::inventory_value(&nodes, &now(py)?))
         })
     }
@@ -427,7 +446,7 @@ impl Inventory {
                     carried?;
                     self.dict(py, node.wire_value.get().unwrap_or(&Value::Null))?
                 };
-                self.log_warnings(py, node)?;
+                self.log_warnings(py, std::slice::from_ref(node))?;
                 Ok(pillar)
             })
         })
@@ -555,14 +574,21 @@ impl Inventory {
                 let repeated = !engine.is_first_notice(&without_node(error.faults()));
                 FailedRequest { error, full, repeated }
             })?;
+            let stale = log::knows_stale_data() || !engine.storage_warnings().is_empty();
+            let stale = stale.then(|| {
+                let interval = Duration::from_secs(engine.settings().stale_log_interval.into());
+                (engine.node_location(), engine.fetch_states(), interval)
+            });
             Ok((
                 Given(Some(answer)),
                 engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
+                stale,
             ))
         };
-        let (given, mode) = py.detach(|| grow(ask)).map_err(|FailedRequest { error, full, repeated }| {
-            exception_with_excerpts(py, &error, &full, repeated)
-        })?;
+        let (given, mode, stale) =
+            py.detach(|| grow(ask)).map_err(|FailedRequest { error, full, repeated }| {
+                exception_with_excerpts(py, &error, &full, repeated)
+            })?;
         failpoint("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
@@ -571,6 +597,9 @@ impl Inventory {
                 format!("no watch of '{place}' any more: each answer compares the time stamps of the files")
             };
             log::write(py, Severity::Info, &inert(&line))?;
+        }
+        if let Some((inventory, states, interval)) = stale {
+            log::staleness(py, &inventory, &states, interval)?;
         }
         Ok(given)
     }
@@ -601,37 +630,57 @@ impl Inventory {
         given
     }
 
-    /// Logs the warnings of a node. Each warning is logged once for all nodes until files change; repetitions
-    /// have the level debug.
-    fn log_warnings(&self, py: Python<'_>, node: &NodeInfo) -> PyResult<()> {
-        let logged = node.logged_warnings.get().copied().unwrap_or(0);
-        let rest = node.warnings.get(logged..).unwrap_or_default();
-        if logged > 0 && log::is_on(py, Severity::Debug)? {
-            for warning in &node.warnings[..logged] {
+    /// Logs the warnings of the nodes of an answer. Each warning is logged once for all nodes until files change;
+    /// repetitions have the level debug.
+    fn log_warnings(&self, py: Python<'_>, nodes: &[Arc<NodeInfo>]) -> PyResult<()> {
+        let debug = log::is_on(py, Severity::Debug)?;
+        let mut rest = Vec::new();
+        for node in nodes {
+            let logged = node.logged_warnings.get().copied().unwrap_or(0);
+            if logged > 0 && debug {
+                for warning in &node.warnings[..logged] {
+                    log::write(py, Severity::Debug, &concise_warning(warning))?;
+                }
+            }
+            // The age of stale data is logged with each question.
+            let rests = node.warnings.get(logged..).unwrap_or_default().iter();
+            rest.extend(rests.filter(|warning| !is_stale(warning)));
+            let _ = node.logged_warnings.set(node.warnings.len());
+        }
+        if rest.is_empty() { Ok(()) } else { self.log_lines(py, &rest, debug) }
+    }
+
+    /// Logs warnings. A few of each kind are shown, because answers for all nodes may have thousands.
+    fn log_lines(&self, py: Python<'_>, warnings: &[&Warning], debug: bool) -> PyResult<()> {
+        let new = self.ask(py, |engine| {
+            let is_new =
+                |warning: &&Warning| engine.is_first_notice(&without_node(std::slice::from_ref(*warning)));
+            Ok(warnings.iter().map(is_new).collect::<Vec<bool>>())
+        })?;
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (warning, new) in warnings.iter().zip(&*new) {
+            let count = counts.entry(warning.code()).or_default();
+            *count += usize::from(*new);
+            if *new && *count <= SHOWN_WARNINGS {
+                log::write(py, Severity::Warning, &concise_warning(warning))?;
+            } else if debug {
                 log::write(py, Severity::Debug, &concise_warning(warning))?;
             }
         }
-        if !rest.is_empty() {
-            self.log_lines(py, rest)?;
-            let _ = node.logged_warnings.set(node.warnings.len());
+        for (code, count) in counts.into_iter().filter(|(_, count)| *count > SHOWN_WARNINGS) {
+            let line = format!("{} more warnings ({code}); 'reclass lint' shows all", count - SHOWN_WARNINGS);
+            log::write(py, Severity::Warning, &line)?;
         }
         Ok(())
     }
+}
 
-    fn log_lines(&self, py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-        let new = self.ask(py, |engine| {
-            let is_new = |warning| engine.is_first_notice(&without_node(std::slice::from_ref(warning)));
-            Ok(warnings.iter().map(is_new).collect::<Vec<bool>>())
-        })?;
-        let debug = log::is_on(py, Severity::Debug)?;
-        for (warning, new) in warnings.iter().zip(&*new) {
-            if *new || debug {
-                let severity = if *new { Severity::Warning } else { Severity::Debug };
-                log::write(py, severity, &concise_warning(warning))?;
-            }
-        }
-        Ok(())
-    }
+/// Number of warnings of one kind that an answer logs before it counts the others.
+const SHOWN_WARNINGS: usize = 5;
+
+/// Whether it is a warning about data from elsewhere, and not about a node.
+fn is_stale(warning: &Warning) -> bool {
+    matches!(warning.kind, Kind::GitStale { .. } | Kind::EtcdStale { .. })
 }
 
 /// A failed request.

@@ -6,10 +6,12 @@ of the master.
 
 from __future__ import annotations
 
+import datetime
 import logging
 import os
 import pwd
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +72,8 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     report["versions"] = _versions.versions(opts)
     problems += _versions.problems(report["versions"])
     remarks += _versions.remarks(report["versions"])
+    # The log has a line for stale data too.
+    remarks = [remark for remark in remarks if not remark.startswith(tuple(problems))]
     return {
         **report,
         "problems": problems,
@@ -184,11 +188,19 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
         # The first request of a process only lists the folders; the watch begins with the second one.
         opened.nodes()
         watching = opened.cache_info()["watching"]
+        states = opened.fetch_states()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`
         return [*wrong, _text(error)]
-    inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
+    if states:
+        inventory["fetched"] = [_fetched(state) for state in states]
+        wrong += [state["stale"] for state in states if state["stale"]]
+    if folders:
+        inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
+    else:
+        interval = settings.get("git_fetch_interval", 60)
+        inventory["changes"] = f"the repositories are fetched again after {interval} seconds"
     if folders and not watching and settings.get("cache", "auto") in ("auto", "inotify"):
         remarks.append(
             "the folders cannot be watched, so each answer compares the stamps of all files it depends on. "
@@ -196,6 +208,19 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
             f"symbolic or hard links, or inotify has no room left: {_inotify()}"
         )
     return wrong
+
+
+def _fetched(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A repository or an etcd: which commits are served, and how old they are."""
+    fetched = state["fetched"]
+    if fetched is None:
+        return {"source": state["source"]}
+    return {
+        "source": state["source"],
+        **({"commits": state["commits"]} if state["commits"] else {}),
+        "time": datetime.datetime.fromtimestamp(fetched).astimezone().isoformat(timespec="seconds"),
+        "age": max(0, round(time.time() - fetched)),
+    }
 
 
 def _guard(opts: Mapping[str, Any]) -> tuple[list[str], list[str]]:

@@ -241,6 +241,15 @@ class Inventory:
         - ``watching``: whether the kernel reports changes
         """
 
+    def fetch_states(self) -> list[dict[str, Any]]:
+        """The git repositories and the etcd of the inventory, as of the last question in this process.
+
+        - ``source``: the repository without a password, or the servers of etcd
+        - ``commits``: the commit of each branch in use
+        - ``fetched``: time of the last fetch, in seconds since 1970; ``None`` before the first one
+        - ``stale``: why older data are served; ``None`` if they are fresh
+        """
+
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
         """The output of ``reclass --nodeinfo`` for a node.
 
