@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import logging
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,3 +145,68 @@ def test_a_text_with_the_word_of_an_exit_code(opts: dict[str, Any], monkeypatch:
     monkeypatch.setattr(reclass_runner, "__salt__", {"cache.grains": lambda **_: {"web1": {"os": "x"}}})
     assert reclass_runner.explain("web1", "retcode").startswith("retcode: 1\n")
     assert reclass_runner.explain("web1", "os")["outputter"] == "txt"
+
+
+def test_differences_are_an_exit_code(
+    opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    opts["reclass"].pop("grains")
+    base = Path(opts["reclass"]["inventory_base_uri"])
+    (base / "classes/web.yml").write_text("parameters: {a: 1}")
+    (base / "nodes/broken.yml").unlink()
+    git = ["git", "-C", str(base), "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *arguments], check=True)
+    pillar = reclass_runner.show_pillar("web1")
+    monkeypatch.setattr(reclass_runner, "__salt__", {"cache.pillar": lambda tgt: {"web1": pillar}})
+    for function, arguments in (("diff", ["HEAD"]), ("compare", [])):
+        assert "retcode" not in getattr(reclass_runner, function)(*arguments)
+    assert reclass_mod.diff("HEAD")["touched"] == 0
+    assert reclass_mod.__context__ == {}
+    (base / "classes/web.yml").write_text("parameters: {a: 2}")
+    for function, arguments in (("diff", ["HEAD"]), ("compare", [])):
+        answer = getattr(reclass_runner, function)(*arguments)
+        assert (answer["retcode"], answer["touched"] > 0) == (1, True)
+    # What Salt keeps for the next function of the process.
+    assert reclass_runner.__context__ == {}
+    assert reclass_mod.diff("HEAD")["touched"] == 2
+    assert reclass_mod.__context__ == {"retcode": 1}
+    opts["__cli"] = "salt-run"
+    for function, arguments in (("diff", ["HEAD"]), ("compare", [])):
+        with pytest.raises(salt.exceptions.NotImplemented, match="differ"):
+            getattr(reclass_runner, function)(*arguments)
+    (base / "nodes/web1.yml").write_text("classes: [gone]")
+    with pytest.raises(salt.exceptions.NotImplemented, match=r"^web1: reclass: .*no class 'gone'"):
+        reclass_runner.validate_pillar("web1")
+
+
+def test_a_refused_classification_is_logged(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(f"{record.levelname} {record.getMessage()}")  # type: ignore[method-assign]
+    logger = logging.getLogger("saltext.reclass")
+    logger.addHandler(handler)
+    try:
+        cached = {"web1": {"reclass": {"ip": ["x"]}}}
+        monkeypatch.setattr(reclass_runner, "__salt__", {"cache.grains": lambda **_: cached})
+        rules = {"a": {"expression": "all", "node_class": {"value": ["web"]}}}
+        rules["a"]["node_param"] = {"ip": {"value_template": "<<ip>>"}}
+        for call in (
+            lambda: reclass_runner.classify_minion("web1", rules),
+            lambda: reclass_runner.classify_minion("web9", rules),
+            lambda: reclass_runner.declassify_minion("web1"),
+            lambda: reclass_runner.node_classify("web1", {}, rules),
+        ):
+            with pytest.raises(salt.exceptions.NotImplemented):
+                call()
+    finally:
+        logger.removeHandler(handler)
+    assert [line.split(": ")[:2] for line in lines] == [
+        [
+            "ERROR minion 'web1' is not classified",
+            "what is known of 'ip' must be a text or a number, not a list",
+        ],
+        ["ERROR minion 'web9' is not classified", "the master has no grains of minion 'web9'"],
+        ["ERROR minion 'web1' keeps its node", "the grain 'reclass' of minion 'web1' is not false"],
+        ["ERROR node 'web1' is not classified", "nothing is known of 'ip', which a rule needs"],
+    ]

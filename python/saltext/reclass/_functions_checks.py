@@ -26,9 +26,7 @@ def lint(place: Place, *nodes: str) -> Any:
     if place.is_read_by_people():
         return _commands.as_text(_commands.lint_text(place.settings(*nodes or "*"), nodes))
     findings = _commands.lint(place.settings(*nodes or "*"), nodes)
-    if any(finding["level"] in ("error", "warning") for finding in findings):
-        place.context["retcode"] = 1
-    return findings
+    return place.with_code(findings, any(finding["level"] in ("error", "warning") for finding in findings))
 
 
 def validate_yaml(place: Place) -> dict[str, list[str]] | None:

@@ -63,11 +63,9 @@ class Place:
         """The answer of a function that has found errors."""
         raise NotImplementedError
 
-    def with_code(self, answer: dict[str, Any], failed: bool) -> dict[str, Any]:
-        """The data of an answer, with the exit code 1 if something was found."""
-        if failed:
-            self.context["retcode"] = 1
-        return answer
+    def with_code(self, answer: Any, failed: bool) -> Any:
+        """The data of an answer, with exit code 1 if something was found, where Salt can take one."""
+        raise NotImplementedError
 
 
 class OfModule(Place):
@@ -88,7 +86,11 @@ class OfModule(Place):
         return {name: answer.get("ret") for name, answer in answers.items()}
 
     def failed(self, answer: Any, lines: list[str]) -> Any:
-        self.context["retcode"] = 1
+        return self.with_code(answer, True)
+
+    def with_code(self, answer: Any, failed: bool) -> Any:
+        if failed:
+            self.context["retcode"] = 1
         return answer
 
 
@@ -112,7 +114,7 @@ class OfRunner(Place):
         def cached() -> dict[str, Any]:
             names = [_edits.text(minion) for minion in minions]
             given: dict[str, Any] = {"tgt": names, "tgt_type": "list"}
-            if set("*?[").intersection(*["".join(names)]):
+            if set("*?[") & set("".join(names)):
                 given = {"tgt": "*"}
             found = self.salt["cache.grains"](**given)
             return {minion: grains for minion, grains in found.items() if grains}
@@ -129,9 +131,9 @@ class OfRunner(Place):
         # An answer that is a text, or a mapping of nodes, would end the command with 0.
         raise self.error("\n".join(lines))
 
-    def with_code(self, answer: dict[str, Any], failed: bool) -> dict[str, Any]:
-        # `salt-run` takes its exit code from this key.
-        return super().with_code({**answer, "retcode": 1} if failed else answer, failed)
+    def with_code(self, answer: Any, failed: bool) -> Any:
+        # `salt-run` takes its exit code from this key. Its context outlives the function.
+        return {**answer, "retcode": 1} if failed and isinstance(answer, dict) else answer
 
 
 def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -> Function:
