@@ -471,6 +471,24 @@ def test_states(salt: Site, overrides: Path) -> None:
     assert "begins with '-' or '.'" in state["comment"]
 
 
+ORCHESTRATION = """
+    set the address:
+      salt.runner:
+        - name: reclass.set_cluster_param
+        - arg: [address, 10.0.0.5]
+        - {argument}: prague
+"""
+
+
+def test_an_orchestration(salt: Site, overrides: Path) -> None:
+    for argument in ("clustr", "cluster"):
+        salt.write({"base/orchestration": ORCHESTRATION.format(argument=argument)}, "states", ".sls")
+        answer = salt.runner("state.orchestrate", "orchestration")
+        assert (answer.code == 0) is (argument == "cluster"), answer
+        assert ("10.0.0.5" in overrides.read_text()) is (argument == "cluster")
+        assert ("has no argument 'clustr'; 'cluster' is similar" in answer.text) is (argument == "clustr")
+
+
 def say(salt: Site, minion: str, data: str) -> None:
     """Sets what a minion says of its machine. The next `salt-call` sends it to the master."""
     answer = salt.call(minion, "grains.setval", "reclass", data)
