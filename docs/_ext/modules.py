@@ -31,7 +31,16 @@ def untitled(*event: Any) -> None:
         lines[:2] = [f"**{lines[0]}.**"]
 
 
+def declared(*event: Any) -> tuple[str, str] | None:
+    """A function of the table takes everything, to refuse what it does not know."""
+    _, _, _, found, _, signature, returns = event
+    if not hasattr(found, "__signature__"):
+        return None
+    return signature.replace(", **kwargs", "").replace("**kwargs", ""), returns
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", untitled)
+    app.connect("autodoc-process-signature", declared)
     return {"parallel_read_safe": True}

@@ -49,4 +49,6 @@ def __virtual__() -> str | tuple[bool, str]:
 
 if not MISSING:
     # The table is the same for the execution module and the runner.
-    globals().update(_functions.of_module(globals()))
+    _table = _functions.of_module(globals())
+    globals().update(_table)
+    __all__ = list(_table)
