@@ -226,7 +226,7 @@ def _result(edit: Mapping[str, Any], subject: str, done: str, already: str, test
         comment = f"{subject} {'would be' if test else 'has been'} {done}"
     return {
         "changed": edit["changed"],
-        "comment": comment,
+        "comment": "; ".join(filter(None, [comment, edit.get("warning")])),
         "file": edit["path"],
         "diff": edit["diff"],
     }
