@@ -18,6 +18,11 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
+/// The bytes that [`encode`] makes exactly this text of.
+pub fn decode_exact(text: &str) -> Option<Vec<u8>> {
+    decode(text).filter(|bytes| encode(bytes) == text)
+}
+
 /// Python's `base64.decodebytes`: what is no base64 character is left out, and
 /// a complete padding ends the data; nothing for data that end amid a group.
 pub fn decode(text: &str) -> Option<Vec<u8>> {

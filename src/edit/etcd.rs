@@ -35,9 +35,9 @@ pub fn path(settings: &Settings, file: ClusterFile<'_>) -> Result<PathBuf> {
 pub fn data(settings: &Settings, file: ClusterFile<'_>) -> Result<Value> {
     let parameters = Parameters::of(settings, file)?;
     let mut all = Map::default();
-    for key in parameters.etcd.list(&parameters.folder)? {
-        let Some(names) = parameters.names(&key) else { continue };
-        insert(&mut all, &names, value_of(&key)?);
+    for key in parameters.etcd.list(&parameters.folder)?.iter() {
+        let Some(names) = parameters.names(key) else { continue };
+        insert(&mut all, &names, value_of(key)?);
     }
     Ok(within(Value::map(all)))
 }
@@ -101,7 +101,7 @@ fn edit(
     let keys = parameters.etcd.list(&parameters.folder)?;
     let bare = |name: &str| name.trim_start_matches(['~', '=']).to_owned();
     let mut before = None;
-    for key in &keys {
+    for key in keys.iter() {
         let Some(names) = parameters.names(key) else { continue };
         match &names[..] {
             [name] if *name == parameter => before = Some(key),

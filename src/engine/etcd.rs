@@ -125,7 +125,7 @@ impl EtcdTree {
         Some(FetchState {
             source: self.store.endpoints().to_owned(),
             commits: BTreeMap::new(),
-            fetched: record.times.fetched,
+            fetched: record.times.fetched.map(|moment| moment.clock),
             stale: self.store.warning(&record),
         })
     }
@@ -188,7 +188,10 @@ impl EtcdTree {
         self.owners.lock().insert(file, owner.clone());
         let secrets = Secrets::of(settings);
         let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
-        let composed = compose_with(&key.value, &|text| interner.text(text), DocumentLimits::of(settings));
+        let limits = DocumentLimits::of(settings);
+        // The names above the value count as well.
+        let limits = DocumentLimits { depth: limits.depth.saturating_sub(path.len()), ..limits };
+        let composed = compose_with(&key.value, &|text| interner.text(text), limits);
         let is_data = !settings.etcd_references;
         let document = match composed {
             Ok(document) => document,

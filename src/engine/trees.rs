@@ -96,7 +96,7 @@ impl Trees {
         let state = |(number, (repository, record)): (usize, (&Repository, Arc<Record>))| FetchState {
             source: repository.remote.shown.clone(),
             commits: self.commits(number, &record),
-            fetched: record.times.fetched,
+            fetched: record.times.fetched.map(|moment| moment.clock),
             stale: repository.warning(&record),
         };
         repositories.map(state).collect()
@@ -112,10 +112,9 @@ impl Trees {
             if branch.repository != repository {
                 continue;
             }
-            let named = branch.branch.clone().or(default);
             let all = || record.heads.keys().map(|name| Text::from(name.as_str())).collect();
-            let names: Vec<Text> = named.map_or_else(all, |name| vec![name]);
-            let found = names.iter().filter_map(|name| self.commit(branch, name));
+            let branches: Vec<Text> = branch.branch.clone().or(default).map_or_else(all, |name| vec![name]);
+            let found = branches.iter().filter_map(|name| self.commit(branch, name));
             commits.extend(found.filter_map(|commit| Some((commit.branch.branch?, commit.commit))));
         }
         commits

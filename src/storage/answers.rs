@@ -3,17 +3,18 @@
 //! Its first line names the program, and each further line is the answer for one node. Lines are added as answers
 //! arrive, so a comparison that was interrupted goes on. The name of the file is the fingerprint of everything
 //! that the answers depend on. Only its owner can read it, because answers hold secrets.
-#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::base::lock::Mutex;
-use crate::storage::record::{hash, io_message, make};
+use crate::storage::private::{PrivateFolder, message};
+use crate::storage::record::hash;
 
 /// The answer of a program for one node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -35,18 +36,18 @@ pub struct AnswerFile {
 impl AnswerFile {
     /// Opens the file for a key, and returns the answers in it. It is created if it does not exist.
     pub fn open(folder: &Path, key: &str, title: &str) -> Result<(AnswerFile, Vec<ProgramAnswer>), String> {
-        make(folder)?;
-        let path = folder.join(format!("{key}.jsonl"));
-        let failed = |error: io::Error| io_message(&path, &error);
-        let mut options = File::options();
-        let mut file = options.append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
-        let text = fs::read_to_string(&path).map_err(failed)?;
-        if text.is_empty() {
-            writeln!(file, "{title}").map_err(failed)?;
+        let folder = PrivateFolder::make(folder)?;
+        let name = format!("{key}.jsonl");
+        let path = folder.path(&name);
+        let mut file = folder.file(name.as_ref(), OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
+        let (bytes, _) = folder.read(name.as_ref())?;
+        if bytes.is_empty() {
+            writeln!(file, "{title}").map_err(|error| message(&path, error))?;
         }
+        let text = String::from_utf8_lossy(&bytes);
         // A line that was not written to its end is no answer.
         let answers = text.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok((AnswerFile { path: path.clone(), file: Mutex::new(file) }, answers))
+        Ok((AnswerFile { path, file: Mutex::new(file) }, answers))
     }
 
     /// Adds an answer. A failure is ignored: the node is asked again next time.
@@ -83,7 +84,7 @@ impl WorkFolder {
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(WorkFolder(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(io_message(&path, &error)),
+                Err(error) => return Err(message(&path, error)),
             }
         }
         Err(format!("{}: too many folders of earlier comparisons", below.display()))
@@ -96,10 +97,7 @@ impl WorkFolder {
 
     /// Writes a file in it.
     pub fn put(&self, name: &str, text: &str) -> Result<(), String> {
-        let path = self.0.join(name);
-        let mut options = File::options();
-        let file = options.write(true).create_new(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| io_message(&path, &error))
+        PrivateFolder::open(&self.0)?.replace(name.as_ref(), text.as_bytes(), 0o600)
     }
 }
 

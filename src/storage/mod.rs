@@ -12,6 +12,7 @@ pub mod list;
 pub mod location;
 pub mod path_context;
 mod permissions;
+mod private;
 pub(crate) mod program;
 mod record;
 pub mod tree_path;

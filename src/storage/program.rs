@@ -81,9 +81,9 @@ pub fn run(mut command: Command, bounds: RunBounds, stdout: Option<&File>) -> Re
     })
 }
 
-/// A time limit in a message: `a second`, `30 seconds`.
+/// A time limit in a message: `a second`, `30 seconds`. Of a limit, a moment may have passed already.
 pub fn in_words(limit: Duration) -> String {
-    match limit.as_secs() {
+    match (limit + Duration::from_millis(500)).as_secs() {
         1 => "a second".into(),
         seconds => format!("{seconds} seconds"),
     }

@@ -1,33 +1,31 @@
 //! The record of data that were fetched from elsewhere: one small file that all processes share.
 //!
 //! The file is replaced in one step, so every process sees the state of one fetch, and its fingerprint shows
-//! whether another process has fetched since. Fetching needs the lock, reading does not.
-#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
+//! whether another process has fetched since. Fetching needs the lock, reading does not. The form is JSON; a
+//! file that does not fit the type, as of another version, counts as none.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::base::lock::Mutex;
-use crate::storage::fs::{DiskFingerprint, fingerprint, reason};
+use crate::storage::fs::{DiskFingerprint, fingerprint};
+use crate::storage::private::{PrivateFolder, message};
 
-/// The last line. A record without it is incomplete.
-pub const END: &str = "end";
 /// A fetch that fails faster than this is cheap, and new settings may correct it, so there is no extra pause.
-const QUICK: Duration = Duration::from_secs(1);
+const QUICK: Duration = Duration::from_millis(500);
 /// Pause after a failed fetch, as a multiple of its duration.
 const REST: u32 = 4;
 /// Maximum pause after a failed fetch.
 const LONGEST_REST: Duration = Duration::from_secs(300);
-/// Maximum difference between the clocks of two processes.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(600);
 
 /// The file of a record and the file of its lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,20 +55,43 @@ impl Drop for FetchLock {
     }
 }
 
+/// A point in time, by the clock and by the time since the system started. Somebody may set the clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Moment {
+    /// The time of the clock.
+    pub clock: SystemTime,
+    uptime: Duration,
+}
+
+impl Moment {
+    /// The present.
+    pub fn now() -> Moment {
+        let uptime = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
+        Moment { clock: SystemTime::now(), uptime }
+    }
+
+    /// The time since an earlier moment; `None` for a later one, and after the clock was set back or the system
+    /// started anew.
+    fn since(self, earlier: Moment) -> Option<Duration> {
+        let by_clock = self.clock.duration_since(earlier.clock).ok()?;
+        Some(by_clock.max(self.uptime.checked_sub(earlier.uptime)?))
+    }
+}
+
 /// The last fetches.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct FetchTimes {
     /// Start of the last successful fetch.
-    pub fetched: Option<SystemTime>,
+    pub fetched: Option<Moment>,
     /// The last fetch, if it failed.
     pub failure: Option<FailedFetch>,
 }
 
 /// A fetch that failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FailedFetch {
     /// Start of the fetch.
-    pub began: SystemTime,
+    pub began: Moment,
     /// Duration of the fetch.
     pub took: Duration,
     /// The word of the reason.
@@ -116,42 +137,41 @@ pub fn current<S: RecordSource>(
     interval: impl Fn(&S::Record) -> Duration,
     limit: impl Fn(bool) -> Duration,
 ) -> Result<Arc<S::Record>, NotRenewed<S::Record>> {
-    let now = SystemTime::now();
-    let is_current = |record: &&Arc<S::Record>| !record.times().is_due(now, interval(record));
+    let began = Moment::now();
+    let is_current = |record: &&Arc<S::Record>| !record.times().is_due(began, interval(record));
     let cached = source.cached();
     if let Some(record) = cached.as_ref().filter(is_current) {
         return Ok(record.clone());
     }
     let limit = limit(cached.as_ref().is_some_and(|record| record.times().fetched.is_some()));
+    let end = Instant::now() + limit;
     // Nobody waits for another process to repeat a fetch that failed before.
     let rests = cached.filter(|record| record.times().failure.is_some());
     let lock = source.file().lock(if rests.is_some() { Duration::ZERO } else { limit });
     // Another process may have fetched while we waited for it.
-    let is_current = |record: &&Arc<S::Record>| !record.times().is_due(now, interval(record));
     let cached = source.cached();
     if let Some(record) = cached.as_ref().filter(is_current) {
         return Ok(record.clone());
     }
     match lock {
-        Ok(Some(lock)) => Ok(Arc::new(source.update(&lock, limit))),
+        Ok(Some(lock)) => Ok(Arc::new(source.update(&lock, end.saturating_duration_since(Instant::now())))),
         Ok(None) => rests.ok_or((cached, Blocked::Waited(limit))),
         Err(message) => Err((cached, Blocked::Lock(message))),
     }
 }
 
 /// A record, read again only if its file has changed. Equal records keep their identity.
-pub fn cached<R: PartialEq>(
+pub fn cached<R: PartialEq + DeserializeOwned>(
     cached: &Mutex<Option<(DiskFingerprint, Arc<R>)>>,
-    fingerprint: impl FnOnce() -> Option<DiskFingerprint>,
-    read: impl FnOnce() -> Option<(R, DiskFingerprint)>,
+    file: &RecordFile,
 ) -> Option<Arc<R>> {
     let mut cached = cached.lock();
     if let Some((before, record)) = &*cached
-        && fingerprint().is_some_and(|now| now.proves_unchanged(before))
+        && fingerprint(&file.path).is_ok_and(|now| now.proves_unchanged(before))
     {
         return Some(record.clone());
     }
-    let read = read().map(|(record, fingerprint)| match &*cached {
+    let read = file.read().map(|(record, fingerprint)| match &*cached {
         Some((_, before)) if **before == record => (fingerprint, before.clone()),
         _ => (fingerprint, Arc::new(record)),
     });
@@ -160,108 +180,57 @@ pub fn cached<R: PartialEq>(
 }
 
 impl FetchTimes {
-    /// Start of the last attempt to fetch.
-    pub fn tried(&self) -> Option<SystemTime> {
-        self.failure.as_ref().map(|failure| failure.began).max(self.fetched)
-    }
-
-    /// Whether a request at the time `now` has to fetch.
-    pub fn is_due(&self, now: SystemTime, interval: Duration) -> bool {
-        let Some(tried) = self.tried() else { return true };
+    /// Whether a request that began at this moment has to fetch.
+    fn is_due(&self, began: Moment, interval: Duration) -> bool {
+        let Some(tried) = self.failure.as_ref().map(|failure| failure.began).or(self.fetched) else {
+            return true;
+        };
         let rest = |failure: &FailedFetch| match failure.took {
             took if took < QUICK => Duration::ZERO,
             took => took + (took * REST).min(LONGEST_REST),
         };
         let interval = self.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
-        match now.duration_since(tried) {
-            Ok(age) => age >= interval,
-            // Another process fetched after `now`, or a clock was set back.
-            Err(ahead) => ahead.duration() > CLOCKS_DIFFER,
+        match began.since(tried) {
+            Some(age) => age >= interval,
+            // Another process may have fetched since this request began.
+            None => Moment::now().since(tried).is_none(),
         }
-    }
-
-    /// The lines of a record that tell the times.
-    pub fn lines(&self) -> String {
-        let mut text = String::new();
-        if let Some(fetched) = self.fetched {
-            let _ = writeln!(text, "fetched {}", milliseconds(fetched));
-        }
-        if let Some(FailedFetch { began, took, code, message }) = &self.failure {
-            let message = message.replace(char::is_control, " ");
-            let _ = writeln!(text, "failed {} {} {code} {message}", milliseconds(*began), took.as_millis());
-        }
-        text
-    }
-
-    /// Reads such a line, which begins with `word`; whether it is one. `None` for a damaged line.
-    pub fn read(&mut self, word: &str, rest: &str) -> Option<bool> {
-        match word {
-            "fetched" => self.fetched = Some(time(rest)?),
-            "failed" => {
-                let mut words = rest.splitn(4, ' ');
-                self.failure = Some(FailedFetch {
-                    began: time(words.next()?)?,
-                    took: Duration::from_millis(words.next()?.parse().ok()?),
-                    code: words.next()?.to_owned(),
-                    message: words.next()?.to_owned(),
-                });
-            }
-            _ => return Some(false),
-        }
-        Some(true)
     }
 
     /// The time of the last successful fetch, for messages.
     pub fn age_note(&self) -> Option<String> {
-        let time = jiff::Timestamp::try_from(self.fetched?).unwrap_or_default();
+        let time = jiff::Timestamp::try_from(self.fetched?.clock).unwrap_or_default();
         Some(format!("fetched last at {}", time.strftime("%Y-%m-%d %H:%M:%S UTC")))
     }
 }
 
 impl RecordFile {
-    /// The text of the record and its fingerprint; `None` without a readable record.
-    pub fn read(&self) -> Option<(String, DiskFingerprint)> {
-        let fingerprint = self.fingerprint()?;
-        Some((fs::read_to_string(&self.path).ok()?, fingerprint))
+    /// The record and its fingerprint; `None` without a record that can be believed.
+    pub fn read<R: DeserializeOwned>(&self) -> Option<(R, DiskFingerprint)> {
+        let (folder, name) = (self.path.parent()?, self.path.file_name()?);
+        let (bytes, fingerprint) = PrivateFolder::open(folder).ok()?.read(name).ok()?;
+        Some((serde_json::from_slice(&bytes).ok()?, fingerprint))
     }
 
-    /// The fingerprint of the record.
-    pub fn fingerprint(&self) -> Option<DiskFingerprint> {
-        fingerprint(&self.path).ok()
-    }
-
-    /// Replaces the record. Only its owner can read it, because its content may be secret.
-    pub fn write(&self, text: &str) -> Result<(), String> {
-        let beside = self.path.with_extension("new");
-        if let Some(folder) = self.path.parent() {
-            make(folder)?;
-        }
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside);
-        let written = file.and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&beside, &self.path)
-        });
-        written.map_err(|error| io_message(&self.path, &error))
+    /// Replaces the record. Needs its lock.
+    pub fn write(&self, record: &impl Serialize) -> Result<(), String> {
+        let text = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+        let folder = PrivateFolder::make(self.path.parent().unwrap_or(Path::new("/")))?;
+        folder.replace(self.path.file_name().unwrap_or_default(), &text, 0o600)
     }
 
     /// Waits for the lock; `None` if another process holds it for longer than `wait`.
     pub fn lock(&self, wait: Duration) -> Result<Option<FetchLock>, String> {
         const PAUSE: Duration = Duration::from_millis(10);
-        let failed = |error: io::Error| io_message(&self.lock, &error);
-        if let Some(folder) = self.lock.parent() {
-            make(folder)?;
-        }
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&self.lock);
-        let file = file.map_err(failed)?;
+        let folder = PrivateFolder::make(self.lock.parent().unwrap_or(Path::new("/")))?;
+        let name = self.lock.file_name().unwrap_or_default();
+        let file = folder.file(name, OFlags::RDWR | OFlags::CREATE)?;
         let end = Instant::now() + wait;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Some(FetchLock(file))),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-                Err(error) => return Err(failed(error.into())),
+                Err(error) => return Err(message(&self.lock, error.into())),
             }
             if Instant::now() >= end {
                 return Ok(None);
@@ -269,17 +238,6 @@ impl RecordFile {
             std::thread::sleep(PAUSE);
         }
     }
-}
-
-/// The message of a failed access to a file.
-pub fn io_message(path: &Path, error: &io::Error) -> String {
-    format!("{}: {}", path.display(), reason(error))
-}
-
-/// Creates a folder that only its owner can read, because its content may be secret.
-pub fn make(folder: &Path) -> Result<(), String> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| io_message(folder, &error))
 }
 
 /// A file name for an address. Different addresses have different names.
@@ -307,10 +265,34 @@ pub fn hash(bytes: &[u8]) -> u64 {
     })
 }
 
-fn milliseconds(time: SystemTime) -> u128 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn time(text: &str) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_millis(text.parse().ok()?))
+    #[test]
+    fn a_clock_that_is_set_back_makes_nothing_young() {
+        const MINUTE: Duration = Duration::from_secs(60);
+        let now = Moment::now();
+        let due = |clock: SystemTime, uptime: Duration, interval| {
+            let fetched = Some(Moment { clock, uptime });
+            FetchTimes { fetched, failure: None }.is_due(now, interval)
+        };
+        let earlier = now.clock - MINUTE;
+        let uptime =
+            now.uptime.checked_sub(Duration::from_secs(30)).expect("the system has run for a minute");
+        assert!(!due(earlier, uptime, MINUTE * 2));
+        assert!(due(earlier, uptime, MINUTE));
+        assert!(due(earlier, Duration::ZERO, MINUTE));
+        // The clock was ahead at the fetch.
+        for ahead in [1, 590, 100_000] {
+            assert!(due(now.clock + Duration::from_secs(ahead), uptime, MINUTE * 2), "{ahead}");
+        }
+        // The clock was ahead, and its time has come meanwhile.
+        assert!(due(now.clock, uptime, Duration::from_secs(30)));
+        // The system started anew.
+        assert!(due(earlier, now.uptime + MINUTE, MINUTE * 2));
+        // Another process fetched after this request began.
+        let later = Moment::now();
+        assert!(!due(later.clock, later.uptime, Duration::ZERO));
+    }
 }

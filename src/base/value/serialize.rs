@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use serde::ser::{Error as _, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Text, Value};
@@ -32,6 +33,12 @@ pub fn apart(result: &impl Serialize) -> (serde_json::Value, Vec<Value>) {
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        String::deserialize(deserializer).map(Text::from)
     }
 }
 

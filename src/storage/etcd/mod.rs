@@ -3,12 +3,13 @@
 //!
 //! This uses the program `etcdctl` and not a library: see `docs/design.md`, "Etcd".
 
+mod bounds;
 mod program;
 mod record;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
@@ -17,15 +18,14 @@ use crate::base::value::Text;
 use crate::storage::fs::{self, DiskFingerprint};
 use crate::storage::program::{Failure, in_words};
 use crate::storage::record::{
-    self as records, Blocked, FailedFetch, FetchLock, FetchTimes, RecordFile, RecordSource, file_name,
+    self as records, Blocked, FailedFetch, FetchLock, Moment, RecordFile, RecordSource, file_name,
 };
-use program::{Largest, Servers};
+use bounds::Bounds;
+use program::Servers;
 pub use record::{EtcdKey, EtcdRecord};
 
 /// Maximum number of names in a key below `_param`.
 pub const DEEPEST_KEY: usize = 100;
-/// The setting that bounds the values.
-const SIZE_SETTING: &str = "limit_file_size";
 /// The words of the reasons in a record.
 const REACH: &str = "reach";
 const RECORD: &str = "record";
@@ -39,7 +39,7 @@ pub struct Etcd {
     file: RecordFile,
     interval: Duration,
     serve_stale: bool,
-    largest: Largest,
+    bounds: Bounds,
     record: Mutex<Option<(DiskFingerprint, Arc<EtcdRecord>)>>,
 }
 
@@ -100,7 +100,7 @@ impl Etcd {
             file: RecordFile { path: beside("record"), lock: beside("lock") },
             interval: Duration::from_secs(settings.etcd_interval.into()),
             serve_stale: &*settings.etcd_failure == "serve",
-            largest: Largest { bytes: settings.max_file_bytes(), setting: SIZE_SETTING },
+            bounds: Bounds::of(settings),
             record: Mutex::default(),
         }))
     }
@@ -118,7 +118,7 @@ impl Etcd {
     /// The record of the last reading. Reads first if the record is too old, unless another process reads
     /// meanwhile.
     pub fn current_record(&self) -> Result<Arc<EtcdRecord>> {
-        let began = SystemTime::now();
+        let began = Moment::now();
         let limit = self.servers.limit;
         // An error is tried again at once: its reason may be gone.
         let interval = |record: &EtcdRecord| match self.refused(record) {
@@ -149,9 +149,9 @@ impl Etcd {
     }
 
     /// The keys below a name below the prefix, as the server has them now.
-    pub fn list(&self, name: &str) -> Result<Vec<EtcdKey>> {
+    pub fn list(&self, name: &str) -> Result<Arc<[EtcdKey]>> {
         let key = format!("{}/{name}/", self.prefix);
-        let reading = self.servers.read(&key, true, self.largest);
+        let reading = self.servers.read(&key, self.servers.limit, self.bounds);
         Ok(reading.map_err(|failure| self.failed(&failure))?.keys)
     }
 
@@ -160,25 +160,25 @@ impl Etcd {
     pub fn change(&self, name: &str, expected: u64, value: Option<&[u8]>) -> Result<()> {
         let key = format!("{}/{name}", self.prefix);
         let before = self.cached().map_or(0, |record| record.revision);
-        let done = self.servers.change(&key, expected, value, self.largest);
+        let done = self.servers.change(&key, expected, value, self.bounds);
         let done = done.map_err(|failure| self.failed(&failure))?;
         if !done.succeeded {
             return Err(Fault::new(Kind::EtcdConflict { key }).into());
         }
-        self.renew(before, done.revision);
+        self.renew(before, done.revision, value.is_none().then_some(&*key));
         Ok(())
     }
 
     /// Reads anew, unless the record is at least at this revision. A failure is in the record, and the next
     /// question reports it. `before` is the revision of the record before the change: if it is the higher one,
-    /// the server has lost data.
-    fn renew(&self, before: u64, revision: u64) {
+    /// the server has lost data. `deleted` is a key that was deleted.
+    fn renew(&self, before: u64, revision: u64, deleted: Option<&str>) {
         let limit = self.servers.limit;
-        if let Ok(Some(lock)) = self.file.lock(limit) {
+        if let Ok(Some(_lock)) = self.file.lock(limit) {
             let is_new =
                 |record: Arc<EtcdRecord>| record.times.failure.is_none() && record.revision >= revision;
             if before > revision || !self.cached().is_some_and(is_new) {
-                self.update(&lock, limit);
+                self.read(limit, deleted);
             }
         }
     }
@@ -210,15 +210,6 @@ impl Etcd {
         }
     }
 
-    /// The reason for refusing a server whose revision is before that of the record.
-    fn lost(&self, revision: u64, known: u64) -> String {
-        let record = fs::display(&self.file.path);
-        format!(
-            "the server is at revision {revision}, before revision {known} of the last reading, so it has lost \
-             data or is another one; if that is intended, remove '{record}'"
-        )
-    }
-
     fn fault(&self, message: String) -> Fault {
         Fault::new(Kind::EtcdUnreachable { endpoints: self.servers.endpoints.clone(), message })
     }
@@ -238,40 +229,53 @@ impl RecordSource for Etcd {
     type Record = EtcdRecord;
 
     fn cached(&self) -> Option<Arc<EtcdRecord>> {
-        records::cached(
-            &self.record,
-            || self.file.fingerprint(),
-            || {
-                let (text, fingerprint) = self.file.read()?;
-                Some((EtcdRecord::parse(&text)?, fingerprint))
-            },
-        )
+        records::cached(&self.record, &self.file)
     }
 
     fn file(&self) -> RecordFile {
         self.file.clone()
     }
 
-    fn update(&self, _: &FetchLock, _: Duration) -> EtcdRecord {
-        let (began, clock) = (SystemTime::now(), Instant::now());
-        let tried = self.servers.read(&format!("{}/", self.prefix), true, self.largest);
-        let known = self.cached().map_or(0, |record| record.revision);
-        let tried = tried.map_err(|failure| (REACH, self.message(&failure))).and_then(|reading| {
-            // A revision never goes back, so this is another server, or one that lost data.
-            if reading.revision < known {
-                return Err((REACH, self.lost(reading.revision, known)));
+    fn update(&self, _: &FetchLock, limit: Duration) -> EtcdRecord {
+        self.read(limit, None)
+    }
+}
+
+impl Etcd {
+    /// Reads the data, and writes the new record. Needs its lock. `deleted` is a key that this process deleted
+    /// since the last reading.
+    fn read(&self, limit: Duration, deleted: Option<&str>) -> EtcdRecord {
+        let (began, clock) = (Moment::now(), Instant::now());
+        let tried = self.servers.read(&format!("{}/", self.prefix), limit, self.bounds);
+        let known = self.cached().unwrap_or_default();
+        let checked = tried.and_then(|reading| {
+            if reading.keys != known.keys {
+                self.bounds.check(&reading.keys)?;
             }
-            let times = FetchTimes { fetched: Some(began), failure: None };
-            let record = EtcdRecord { times, revision: reading.revision, keys: reading.keys.into() };
-            self.file.write(&record.text()).map(|()| record).map_err(|message| (RECORD, message))
+            Ok(reading)
         });
-        tried.unwrap_or_else(|(code, message)| {
+        let checked = checked.map_err(|failure| (REACH, self.message(&failure))).and_then(|mut reading| {
+            if let Some(loss) = known.loss_in(&reading, deleted) {
+                return Err((REACH, self.refusal(&loss)));
+            }
+            reading.times.fetched = Some(began);
+            self.file.write(&reading).map(|()| reading).map_err(|message| (RECORD, message))
+        });
+        checked.unwrap_or_else(|(code, message)| {
             let failure = FailedFetch { began, took: clock.elapsed(), code: code.into(), message };
-            let mut record = self.cached().as_deref().cloned().unwrap_or_default();
+            let mut record = Arc::unwrap_or_clone(known);
             record.times.failure = Some(failure);
             // If the record cannot be written, every process notices the failure itself.
-            let _ = self.file.write(&record.text());
+            let _ = self.file.write(&record);
             record
         })
+    }
+
+    /// The message about a server that has lost data, and the way out.
+    fn refusal(&self, loss: &str) -> String {
+        let record = fs::display(&self.file.path);
+        format!(
+            "the server {loss}, so it has lost data or is another one; if that is intended, run: rm '{record}'"
+        )
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::EtcdKey;
+use super::bounds::{Bounds, SIZE, SIZE_SETTING};
+use super::{EtcdKey, EtcdRecord};
 use crate::base::base64;
 use crate::storage::fs;
 use crate::storage::program::{self, Failure, RunBounds};
@@ -28,15 +29,6 @@ pub struct Servers {
     pub login: Option<(String, String)>,
     /// Maximum duration of a request.
     pub limit: Duration,
-}
-
-/// The bound of an answer in bytes, with its setting.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Largest {
-    /// Maximum size of all values.
-    pub bytes: usize,
-    /// The setting.
-    pub setting: &'static str,
 }
 
 /// Variables of the caller that would lead `etcdctl` to another server, or change its output.
@@ -62,21 +54,8 @@ const MISLEADING: [&str; 20] = [
     "ETCDCTL_AUTH_JWT_TOKEN",
     "GRPC_GO_LOG_SEVERITY_LEVEL",
 ];
-/// What the program may take beyond the limit, to end by itself and report the reason.
-const GRACE: Duration = Duration::from_secs(2);
 /// Bytes of JSON around a key and its value.
 const AROUND_A_KEY: usize = 256;
-/// The most keys. Each of them has a value, which is a file of its own for the engine.
-const MOST_KEYS: usize = 100_000;
-
-/// Keys at one revision of the server.
-#[derive(Debug)]
-pub struct Reading {
-    /// The revision.
-    pub revision: u64,
-    /// The keys, sorted.
-    pub keys: Vec<EtcdKey>,
-}
 
 /// The outcome of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +68,8 @@ pub struct Transaction {
 
 #[derive(Deserialize)]
 struct Header {
+    #[serde(default)]
+    cluster_id: u64,
     revision: u64,
 }
 
@@ -97,6 +78,10 @@ struct EtcdctlAnswer {
     header: Header,
     #[serde(default)]
     kvs: Vec<EtcdctlKey>,
+    /// The number of keys that the server has.
+    count: Option<usize>,
+    #[serde(default)]
+    more: bool,
     #[serde(default)]
     succeeded: bool,
 }
@@ -104,41 +89,39 @@ struct EtcdctlAnswer {
 #[derive(Deserialize)]
 struct EtcdctlKey {
     key: String,
+    #[serde(default)]
+    create_revision: u64,
     mod_revision: u64,
     #[serde(default)]
     value: String,
 }
 
 impl Servers {
-    /// The keys with a prefix, or the key itself.
-    pub fn read(&self, key: &str, is_prefix: bool, largest: Largest) -> Result<Reading, Failure> {
-        let mut arguments = vec!["get", "--write-out=json"];
-        if is_prefix {
-            arguments.push("--prefix");
+    /// The keys with a prefix, without times.
+    pub fn read(&self, prefix: &str, limit: Duration, bounds: Bounds) -> Result<EtcdRecord, Failure> {
+        let arguments = ["get", "--write-out=json", "--prefix", "--", prefix];
+        let EtcdctlAnswer { header, kvs, count, more, .. } = self.ask(&arguments, b"", limit, bounds)?;
+        if more || count.is_some_and(|count| count != kvs.len()) {
+            return Err(Failure::Exited("its answer does not have all keys".into()));
         }
-        arguments.extend(["--", key]);
-        let answer = self.ask(&arguments, b"", largest)?;
-        let too_much = |what, limit| Failure::TooMuch(what, limit, largest.setting);
-        if answer.kvs.len() > MOST_KEYS {
-            return Err(too_much("the number of keys in etcd", MOST_KEYS));
-        }
-        let mut keys = Vec::with_capacity(answer.kvs.len());
+        let mut keys = Vec::with_capacity(kvs.len());
         let mut bytes = 0;
-        for EtcdctlKey { key, mod_revision, value } in answer.kvs {
-            let (Some(key), Some(value)) = (base64::decode(&key), base64::decode(&value)) else {
+        for EtcdctlKey { key, create_revision, mod_revision, value } in kvs {
+            let (Some(key), Some(value)) = (base64::decode_exact(&key), base64::decode_exact(&value)) else {
                 return Err(Failure::Exited("its answer is no base64".into()));
             };
-            bytes += value.len();
-            keys.push(EtcdKey {
-                key: String::from_utf8_lossy(&key).as_ref().into(),
-                revision: mod_revision,
-                value: value.into(),
-            });
+            bytes += key.len() + value.len();
+            let key = String::from_utf8(key).map_err(|error| {
+                Failure::Exited(format!("the key '{}' is not UTF-8", error.as_bytes().escape_ascii()))
+            })?;
+            let (created, revision) = (create_revision, mod_revision);
+            keys.push(EtcdKey { key: key.into(), created, revision, value: value.into() });
         }
-        if bytes > largest.bytes {
-            return Err(too_much(SIZE, largest.bytes));
+        if bytes > bounds.bytes {
+            return Err(bounds.too_large());
         }
-        Ok(Reading { revision: answer.header.revision, keys })
+        let Header { cluster_id: cluster, revision } = header;
+        Ok(EtcdRecord { cluster, revision, keys: keys.into(), ..EtcdRecord::default() })
     }
 
     /// Sets a key, or deletes it, if it still has this revision; 0 for a key that does not exist.
@@ -147,7 +130,7 @@ impl Servers {
         key: &str,
         expected: u64,
         value: Option<&[u8]>,
-        largest: Largest,
+        bounds: Bounds,
     ) -> Result<Transaction, Failure> {
         let key = quoted(key.as_bytes());
         let request = match value {
@@ -155,18 +138,24 @@ impl Servers {
             None => format!("del -- {key}"),
         };
         let input = format!("mod({key}) = \"{expected}\"\n\n{request}\n\n\n");
-        let answer = self.ask(&["txn", "--write-out=json"], input.as_bytes(), largest)?;
+        let answer = self.ask(&["txn", "--write-out=json"], input.as_bytes(), self.limit, bounds)?;
         Ok(Transaction { revision: answer.header.revision, succeeded: answer.succeeded })
     }
 
-    fn ask(&self, arguments: &[&str], input: &[u8], largest: Largest) -> Result<EtcdctlAnswer, Failure> {
-        let (command, password) = self.command(arguments)?;
+    fn ask(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        limit: Duration,
+        bounds: Bounds,
+    ) -> Result<EtcdctlAnswer, Failure> {
+        let (command, password) = self.command(arguments, limit)?;
         // JSON has base64, which takes four bytes for three.
-        let most = largest.bytes / 3 * 4 + AROUND_A_KEY * MOST_KEYS;
+        let most = bounds.bytes / 3 * 4 + AROUND_A_KEY * bounds.most_keys();
         let bounds = RunBounds {
             program: "etcdctl",
-            limit: self.limit + GRACE,
-            largest: Some((most as u64, (SIZE, largest.bytes, largest.setting))),
+            limit,
+            largest: Some((most as u64, (SIZE, bounds.bytes, SIZE_SETTING))),
             summary,
         };
         let output = program::output(command, input, bounds).map_err(|failure| match failure {
@@ -175,19 +164,19 @@ impl Servers {
                 Some(password) if !password.is_empty() => text.replace(password.as_str(), "***"),
                 _ => text,
             }),
-            Failure::TimedOut(_) => Failure::TimedOut(self.limit),
             failure => failure,
         })?;
         serde_json::from_slice(&output).map_err(|_| Failure::Exited("its answer is no JSON of etcd".into()))
     }
 
-    fn command(&self, arguments: &[&str]) -> Result<(Command, Option<String>), Failure> {
+    fn command(&self, arguments: &[&str], limit: Duration) -> Result<(Command, Option<String>), Failure> {
         let mut command = Command::new("etcdctl");
         for name in MISLEADING {
             command.env_remove(name);
         }
-        // etcdctl 3.4 reads no variables for these two.
-        let time = format!("{}ms", self.limit.as_millis());
+        // It ends by itself a little earlier than it would be killed, to report the reason. etcdctl 3.4 reads no
+        // variables for these two.
+        let time = format!("{}ms", (limit * 9 / 10).as_nanos().div_ceil(1_000_000));
         command.arg(format!("--command-timeout={time}")).arg(format!("--dial-timeout={time}"));
         command.args(arguments).env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", &self.endpoints);
         let files = [("CACERT", &self.ca), ("CERT", &self.cert), ("KEY", &self.key)];
@@ -217,7 +206,6 @@ fn password(file: &str) -> Result<String, String> {
 
 /// Maximum size of the file of a password, in bytes.
 const LONGEST_PASSWORD: usize = 4_096;
-const SIZE: &str = "the size of the values in etcd";
 
 /// A text as `etcdctl txn` reads it: like a string of Go.
 fn quoted(bytes: &[u8]) -> String {

@@ -1,31 +1,36 @@
 //! The record of the keys in etcd at the last reading, which all processes of a user share.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::base::base64;
-use crate::base::value::Text;
-use crate::storage::record::{END, FetchTimes, Fetched, hash};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
-/// The first line. A file with another first line comes from another program or version.
-const FORMAT: &str = "reclass etcd 1";
+use crate::base::value::Text;
+use crate::storage::record::{FetchTimes, Fetched};
 
 /// A key with its value.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EtcdKey {
     /// The key, with the prefix.
     pub key: Text,
+    /// The revision in which it was created.
+    pub created: u64,
     /// The revision of its last change.
     pub revision: u64,
     /// The value: one YAML document.
+    #[serde(with = "bytes")]
     pub value: Arc<[u8]>,
 }
 
 /// The keys below the prefix at one revision.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EtcdRecord {
     /// The last readings.
     pub times: FetchTimes,
+    /// The number of the cluster.
+    pub cluster: u64,
     /// The revision of the server.
     pub revision: u64,
     /// The keys, sorted.
@@ -39,90 +44,114 @@ impl Fetched for EtcdRecord {
 }
 
 impl EtcdRecord {
-    /// The text of the record. A checksum in the last line shows damage, because nothing else would.
-    pub fn text(&self) -> String {
-        let mut text = format!("{FORMAT}\n{}revision {}\n", self.times.lines(), self.revision);
-        for EtcdKey { key, revision, value } in self.keys.iter() {
-            let (key, value) = (base64::encode(key.as_bytes()), base64::encode(value));
-            let _ = writeln!(text, "key {revision} {key} {value}");
+    /// The sign that a later reading is not of these data as they are now: its server has lost them, has older
+    /// ones from a backup, or is another one. Without a reading before there is none. `deleted` is a key that
+    /// this process deleted in between.
+    pub fn loss_in(&self, later: &EtcdRecord, deleted: Option<&str>) -> Option<String> {
+        self.times.fetched?;
+        if later.cluster != self.cluster {
+            return Some("belongs to another cluster than that of the last reading".into());
         }
-        let checksum = hash(text.as_bytes());
-        text + &format!("{END} {checksum:016x}\n")
+        // A revision never goes back.
+        if later.revision < self.revision {
+            let (now, before) = (later.revision, self.revision);
+            return Some(format!("is at revision {now}, before revision {before} of the last reading"));
+        }
+        let known: FxHashMap<&str, &EtcdKey> = self.keys.iter().map(|key| (&*key.key, key)).collect();
+        let is_older = |key: &&EtcdKey| match known.get(&*key.key) {
+            Some(before) => key.created < before.created || key.revision < before.revision,
+            None => key.revision <= self.revision,
+        };
+        if let Some(EtcdKey { key, revision, .. }) = later.keys.iter().find(is_older) {
+            return Some(format!("has '{key}' at revision {revision}, as it was not at the last reading"));
+        }
+        let expected = self.keys.iter().filter(|key| deleted != Some(&*key.key)).count();
+        let is_kept =
+            |key: &EtcdKey| known.get(&*key.key).is_some_and(|before| before.created == key.created);
+        (expected > 0 && !later.keys.iter().any(is_kept))
+            .then(|| format!("has none of the {expected} keys of the last reading"))
+    }
+}
+
+/// Bytes as base64.
+mod bytes {
+    use std::sync::Arc;
+
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::base::base64;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&base64::encode(bytes))
     }
 
-    /// Reads such a text; `None` for a damaged one.
-    pub fn parse(text: &str) -> Option<EtcdRecord> {
-        let (body, last) = text.strip_suffix('\n')?.rsplit_once('\n')?;
-        let body = text.get(..=body.len())?;
-        if last.strip_prefix(END)?.trim_start() != format!("{:016x}", hash(body.as_bytes())) {
-            return None;
-        }
-        let mut lines = body.lines();
-        if lines.next() != Some(FORMAT) {
-            return None;
-        }
-        let mut record = EtcdRecord::default();
-        let mut keys = Vec::new();
-        for line in lines {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            if record.times.read(word, rest)? {
-                continue;
-            }
-            match word {
-                "revision" => record.revision = rest.parse().ok()?,
-                "key" => {
-                    let mut words = rest.splitn(3, ' ');
-                    let revision = words.next()?.parse().ok()?;
-                    let key = String::from_utf8(base64::decode(words.next()?)?).ok()?;
-                    let value = base64::decode(words.next()?)?;
-                    keys.push(EtcdKey { key: key.into(), revision, value: value.into() });
-                }
-                _ => return None,
-            }
-        }
-        record.keys = keys.into();
-        Some(record)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+        let bytes = base64::decode_exact(&String::deserialize(deserializer)?);
+        bytes.map(Into::into).ok_or_else(|| D::Error::custom("no base64"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
     use super::*;
-    use crate::storage::record::FailedFetch;
+    use crate::storage::record::Moment;
 
-    fn example() -> EtcdRecord {
-        let key = |key: &str, value: &[u8]| EtcdKey { key: key.into(), revision: 7, value: value.into() };
-        let mut record = EtcdRecord { revision: 9, ..EtcdRecord::default() };
-        record.times.fetched = Some(UNIX_EPOCH + Duration::from_secs(7));
-        record.keys = vec![key("/reclass/a b\n", b""), key("/reclass/\u{e9}", b"\0\xff\nx")].into();
-        record
+    fn key(name: &str, created: u64, revision: u64) -> EtcdKey {
+        EtcdKey { key: name.into(), created, revision, value: b"\0\xff\nx"[..].into() }
+    }
+
+    /// A reading at revision 9.
+    fn record(keys: &[EtcdKey]) -> EtcdRecord {
+        let times = FetchTimes { fetched: Some(Moment::now()), failure: None };
+        EtcdRecord { times, cluster: 5, revision: 9, keys: keys.into() }
     }
 
     #[test]
-    fn a_record_reads_as_it_was_written() {
-        let mut record = example();
-        assert_eq!(EtcdRecord::parse(&record.text()), Some(record.clone()));
-        record.times.failure = Some(FailedFetch {
-            began: UNIX_EPOCH + Duration::from_secs(9),
-            took: Duration::from_millis(1500),
-            code: "etcd".into(),
-            message: "no  connection".into(),
-        });
-        assert_eq!(EtcdRecord::parse(&record.text()), Some(record));
-    }
-
-    #[test]
-    fn a_damaged_record_is_none() {
-        let text = example().text();
+    fn a_record_reads_as_it_was_written_and_only_whole() {
+        let record = record(&[key("/reclass/a b\n", 3, 4), key("/reclass/\u{e9}", 5, 6)]);
+        let text = serde_json::to_string(&record).expect("JSON");
+        let read = |text: &str| serde_json::from_str::<EtcdRecord>(text).ok();
+        assert_eq!(read(&text), Some(record));
         for end in 0..text.len() {
-            assert_eq!(EtcdRecord::parse(&text[..end]), None, "{end} bytes");
+            let part = String::from_utf8_lossy(&text.as_bytes()[..end]);
+            assert_eq!(read(&part), None, "{end} bytes");
         }
-        for at in 0..text.len() - 1 {
-            let mut bytes = text.clone().into_bytes();
-            bytes[at] = if bytes[at] == b'7' { b'8' } else { b'7' };
-            assert_eq!(EtcdRecord::parse(&String::from_utf8_lossy(&bytes)), None, "byte {at}");
+        assert_eq!(read(&text.replace("\"revision\":9,", "")), None);
+        assert_eq!(read(&text.replace("\"revision\":9,", "\"revision\":9,\"more\":1,")), None);
+    }
+
+    #[test]
+    fn what_became_of_data_is_told_from_other_data() {
+        let before = record(&[key("a", 3, 4), key("b", 5, 6)]);
+        let loss = |later: &EtcdRecord, deleted| before.loss_in(later, deleted).unwrap_or_default();
+        let later = |keys: &[EtcdKey]| EtcdRecord { revision: 20, ..record(keys) };
+        for keys in [
+            &before.keys[..],
+            // Changed, deleted, created anew, new.
+            &[key("a", 3, 12), key("b", 5, 6)],
+            &[key("b", 5, 6)],
+            &[key("a", 11, 12), key("b", 5, 6)],
+            &[key("a", 3, 4), key("c", 11, 11)],
+        ] {
+            assert_eq!(loss(&later(keys), None), "", "{keys:?}");
+            assert!(loss(&EtcdRecord { cluster: 6, ..later(keys) }, None).contains("another cluster"));
+            assert!(loss(&EtcdRecord { revision: 8, ..later(keys) }, None).contains("at revision 8"));
         }
+        for keys in [
+            &[key("a", 2, 4), key("b", 5, 6)],
+            &[key("a", 3, 3), key("b", 5, 6)],
+            &[key("a", 3, 4), key("c", 9, 9)],
+        ] {
+            assert!(loss(&later(keys), None).contains("as it was not"), "{keys:?}");
+        }
+        for keys in [&[][..], &[key("c", 11, 11)], &[key("a", 11, 11), key("b", 12, 12)]] {
+            assert_eq!(loss(&later(keys), None), "has none of the 2 keys of the last reading", "{keys:?}");
+        }
+        let one = record(&[key("a", 3, 4)]);
+        assert_eq!(one.loss_in(&later(&[]), Some("a")), None);
+        assert!(one.loss_in(&later(&[]), Some("b")).is_some());
+        assert_eq!(record(&[]).loss_in(&later(&[key("a", 11, 11)]), None), None);
+        assert_eq!(EtcdRecord::default().loss_in(&before, None), None);
     }
 }

@@ -7,18 +7,17 @@
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::fs::DiskFingerprint;
-use crate::storage::record::{END, FetchLock, FetchTimes, Fetched, RecordFile, io_message, make};
+use serde::{Deserialize, Serialize};
 
-/// The first line of a record. A cache with another first line comes from another program or version.
-const FORMAT: &str = "reclass cache 1";
+use crate::storage::private::{PrivateFolder, message};
+use crate::storage::record::{FetchLock, FetchTimes, Fetched, RecordFile};
+
 const RECORD: &str = "reclass-record";
 
 /// The folder of a cache and the file of its lock.
@@ -31,7 +30,8 @@ pub struct Cache {
 }
 
 /// The branches at the last fetch.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Record {
     /// The last fetches.
     pub times: FetchTimes,
@@ -46,15 +46,14 @@ impl Fetched for Record {
 }
 
 impl Cache {
-    /// The record and its fingerprint; `None` without a readable record.
-    pub fn record(&self) -> Option<(Record, DiskFingerprint)> {
-        let (text, fingerprint) = self.record_file().read()?;
-        Some((Record::parse(&text)?, fingerprint))
+    /// Fails if another user may put a cache in place of this one. Creates the folder of all caches.
+    pub fn check(&self) -> Result<(), String> {
+        self.folder.parent().map_or(Ok(()), |caches| PrivateFolder::make(caches).map(drop))
     }
 
-    /// The fingerprint of the record.
-    pub fn fingerprint(&self) -> Option<DiskFingerprint> {
-        self.record_file().fingerprint()
+    /// The record; `None` without one that can be believed.
+    pub fn record(&self) -> Option<Record> {
+        Some(self.record_file().read()?.0)
     }
 
     /// The files of the record.
@@ -64,16 +63,13 @@ impl Cache {
 
     /// Replaces the record.
     pub fn write(&self, record: &Record) -> Result<(), String> {
-        self.record_file().write(&record.text())
+        self.record_file().write(record)
     }
 
     /// Writes a small program into the cache and returns its path.
     pub fn script(&self, name: &str, text: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(name);
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(true).mode(0o700).open(&path);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map(|()| path.clone()).map_err(|error| io_message(&path, &error))
+        PrivateFolder::open(&self.folder)?.replace(name.as_ref(), text.as_bytes(), 0o700)?;
+        Ok(self.folder.join(name))
     }
 
     /// Waits for the lock; `None` if another process holds it for longer than `wait`.
@@ -94,8 +90,9 @@ impl Cache {
     /// An empty cache beside this one, which can replace it.
     pub fn beside(&self) -> Result<Cache, String> {
         let cache = Cache { folder: self.folder.with_extension("new"), lock: self.lock.clone() };
+        self.check()?;
         remove(&cache.folder)?;
-        make(&cache.folder)?;
+        PrivateFolder::make(&cache.folder)?;
         Ok(cache)
     }
 
@@ -105,11 +102,11 @@ impl Cache {
         remove(&old)?;
         match fs::rename(&self.folder, &old) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_message(&self.folder, &error));
+                return Err(message(&self.folder, error));
             }
             _ => {}
         }
-        fs::rename(&other.folder, &self.folder).map_err(|error| io_message(&self.folder, &error))?;
+        fs::rename(&other.folder, &self.folder).map_err(|error| message(&self.folder, error))?;
         remove(&old)
     }
 
@@ -138,75 +135,7 @@ fn remove(folder: &Path) -> Result<(), String> {
         Err(error) => Err(error),
     };
     match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_message(folder, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(message(folder, error)),
         _ => Ok(()),
-    }
-}
-
-impl Record {
-    fn text(&self) -> String {
-        use std::fmt::Write as _;
-        let mut text = format!("{FORMAT}\n{}", self.times.lines());
-        for (branch, commit) in &self.heads {
-            let _ = writeln!(text, "head {commit} {branch}");
-        }
-        text + END + "\n"
-    }
-
-    fn parse(text: &str) -> Option<Record> {
-        let mut lines = text.lines();
-        if lines.next() != Some(FORMAT) {
-            return None;
-        }
-        let mut record = Record::default();
-        for line in lines {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            if record.times.read(word, rest)? {
-                continue;
-            }
-            match word {
-                "head" => {
-                    let (commit, branch) = rest.split_once(' ')?;
-                    record.heads.insert(branch.to_owned(), commit.into());
-                }
-                END => return Some(record),
-                _ => return None,
-            }
-        }
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::UNIX_EPOCH;
-
-    use super::*;
-    use crate::storage::record::FailedFetch;
-
-    #[test]
-    fn a_record_reads_as_it_was_written() {
-        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let mut record = Record::default();
-        record.times.fetched = Some(at(7));
-        record.heads.insert("feature/a b".into(), "0123".into());
-        assert_eq!(Record::parse(&record.text()), Some(record.clone()));
-        record.times.failure = Some(FailedFetch {
-            began: at(9),
-            took: Duration::from_millis(1500),
-            code: "fetch".into(),
-            message: "no  such repository".into(),
-        });
-        assert_eq!(Record::parse(&record.text()), Some(record.clone()));
-        assert_eq!(record.times.tried(), Some(at(9)));
-    }
-
-    #[test]
-    fn a_record_that_is_not_whole_or_not_ours_is_none() {
-        let record = Record::default().text();
-        assert_eq!(Record::parse(&record), Some(Record::default()));
-        assert_eq!(Record::parse(record.strip_suffix("end\n").expect("the end")), None);
-        assert_eq!(Record::parse(&record.replace("cache 1", "cache 2")), None);
-        assert_eq!(Record::parse(""), None);
     }
 }

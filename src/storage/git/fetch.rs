@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use super::cache::{Cache, Record};
 use super::program::{Failure, In, LOCAL, change, git, in_words, output};
 use super::remote::{Remote, Transport};
-use crate::storage::record::{FailedFetch, FetchLock, FetchTimes};
+use crate::storage::record::{FailedFetch, FetchLock, FetchTimes, Moment};
 
 /// The credentials for servers of ssh, and the servers to trust.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -111,10 +111,10 @@ impl Reason {
 /// Returns the new record. It is also written, unless the cache cannot be written.
 pub fn update(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Record {
     let cache = source.cache;
-    let before = cache.record().map(|(record, _)| record).unwrap_or_default();
-    cache.sweep();
-    let (began, clock) = (SystemTime::now(), Instant::now());
+    let before = cache.record().unwrap_or_default();
+    let (began, clock) = (Moment::now(), Instant::now());
     let tried = if before.times.fetched.is_some() {
+        cache.sweep();
         match fetch_all(source, lock, began, limit) {
             // A new cache helps against damage, but not against a server that cannot be reached.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
@@ -143,11 +143,11 @@ type Tried = Result<Record, (Reason, String)>;
 
 /// Replaces a damaged cache by a new one. Needs its lock.
 pub fn repair(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Result<(), (Reason, String)> {
-    if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
+    if is_sound(source.cache) { Ok(()) } else { anew(source, lock, Moment::now(), limit).map(drop) }
 }
 
 /// Fetches into a new cache, which replaces the old one on success.
-fn anew(source: FetchSource<'_>, lock: &FetchLock, began: SystemTime, limit: Duration) -> Tried {
+fn anew(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
     let init = with(&new, &["init", "--quiet", "--bare"]);
@@ -162,7 +162,7 @@ fn anew(source: FetchSource<'_>, lock: &FetchLock, began: SystemTime, limit: Dur
 }
 
 /// Fetches all branches and tags, and returns the commits of the branches.
-fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: SystemTime, limit: Duration) -> Tried {
+fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Duration) -> Tried {
     let FetchSource { cache, remote, login } = source;
     let end = Instant::now() + limit;
     let mut command = git(In::Bare(&cache.folder));

@@ -14,7 +14,7 @@ mod work_tree;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,7 @@ use crate::base::lock::Mutex;
 use crate::base::value::Text;
 use crate::storage::TreeLimits;
 use crate::storage::fs::{DiskFingerprint, display};
-use crate::storage::record::{self, Blocked, FailedFetch, FetchLock, RecordFile, RecordSource};
+use crate::storage::record::{self, Blocked, FailedFetch, FetchLock, Moment, RecordFile, RecordSource};
 use cache::Cache;
 pub use cache::Record;
 pub use fetch::Login;
@@ -115,10 +115,13 @@ impl Repository {
     /// The record of the last fetch. Fetches first if the record is too old, and on the first call in any
     /// case, unless another process fetches meanwhile.
     pub fn current_record(&self) -> Result<Arc<Record>> {
+        if !self.asked_before.load(Ordering::Relaxed) {
+            self.cache.check().map_err(|message| self.unusable(message))?;
+        }
         let asked_before = self.asked_before.swap(true, Ordering::Relaxed);
         let interval = if asked_before { self.policy.interval } else { Duration::ZERO };
         let limit = |known| if known { self.policy.limit } else { self.policy.limit * FIRST };
-        let began = SystemTime::now();
+        let began = Moment::now();
         let (cached, blocked) = match record::current(self, |_| interval, limit) {
             Ok(record) => return self.usable(record),
             Err(blocked) => blocked,
@@ -282,7 +285,7 @@ impl RecordSource for Repository {
     type Record = Record;
 
     fn cached(&self) -> Option<Arc<Record>> {
-        record::cached(&self.record, || self.cache.fingerprint(), || self.cache.record())
+        record::cached(&self.record, &self.cache.record_file())
     }
 
     fn file(&self) -> RecordFile {

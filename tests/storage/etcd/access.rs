@@ -63,7 +63,7 @@ fn a_user_needs_the_right_password_which_nobody_sees() {
     let arguments = std::fs::read_to_string(server.path("arguments")).unwrap();
     assert_eq!(
         arguments.trim(),
-        "--command-timeout=2000ms --dial-timeout=2000ms get --write-out=json --prefix -- /reclass/"
+        "--command-timeout=1800ms --dial-timeout=1800ms get --write-out=json --prefix -- /reclass/"
     );
     // Nor has the record, which only its owner can read.
     let record = server.record();

@@ -69,6 +69,19 @@ fn a_parameter_is_set_listed_and_deleted() {
 }
 
 #[test]
+fn the_last_key_can_be_deleted() {
+    let Some(server) = Server::start() else { return };
+    prague(&server);
+    let settings = settings(&server, "");
+    let inventory = server.open("etcd_interval: 3600");
+    set(&settings, "a", "etcd").unwrap();
+    assert!(params(&inventory, "prague").contains("a: etcd"));
+    assert!(etcd::delete(&settings, PRAGUE, "a", EditOptions::default()).unwrap().changed());
+    assert!(params(&inventory, "prague").contains("a: file"));
+    assert!(inventory.storage_warnings().is_empty());
+}
+
+#[test]
 fn an_edit_that_would_mean_something_else_is_refused() {
     let Some(server) = Server::start() else { return };
     let without = Settings::from_options(&server.options("etcd_endpoints: []")).unwrap().0;

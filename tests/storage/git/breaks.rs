@@ -302,7 +302,6 @@ fn a_cache_that_cannot_be_written_is_an_error() {
     let failed = error(&site.open(ENVIRONMENTS));
     assert_eq!(code(&failed), "git-cache", "{failed}");
     fs::remove_file(site.path("cache")).unwrap();
-    fs::remove_dir_all(site.path("lock")).unwrap();
     fs::write(site.path("lock"), "").unwrap();
     assert_eq!(code(&error(&site.open(ENVIRONMENTS))), "git-cache");
 }
@@ -354,6 +353,53 @@ fn what_cannot_be_locked_or_written_down_is_served_as_it_was() {
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
     assert_eq!(parameter(&inventory, "web1", "branch"), "base");
     fs::remove_dir(site.cache().join("reclass-record.new")).unwrap();
+    assert_eq!(parameter(&inventory, "web1", "branch"), "later");
+}
+
+#[test]
+fn a_cache_that_somebody_else_may_write_is_not_used() {
+    let site = Site::with_environments();
+    assert_eq!(parameter(&site.open(ENVIRONMENTS), "web1", "branch"), "base");
+    let record = site.cache().join("reclass-record");
+    let forged = fs::read_to_string(&record).unwrap().replace("\"base\"", "\"other\"");
+    let hour = ENVIRONMENTS.replace("git_fetch_interval: 0", "git_fetch_interval: 3600");
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fs::write(&record, forged).unwrap();
+    mode(&record, 0o666);
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+    // The cache is made anew, with a folder as it should be.
+    mode(&site.cache(), 0o777);
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+    assert_eq!(fs::metadata(site.cache()).unwrap().permissions().mode() & 0o777, 0o700);
+    mode(&site.path("lock"), 0o777);
+    assert_eq!(warnings(&site.open(&hour), "web1"), ["git-stale"]);
+    mode(&site.path("lock"), 0o755);
+    mode(&site.path("cache"), 0o777);
+    let text = error(&site.open(&hour)).to_string();
+    assert!(text.contains("(git-cache)") && text.contains("run: chmod go-w"), "{text}");
+    mode(&site.path("cache"), 0o755);
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+    // A record that is a pipe does not hang anybody.
+    fs::remove_file(&record).unwrap();
+    assert!(Command::new("mkfifo").arg(&record).status().unwrap().success());
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+}
+
+#[test]
+fn a_clock_that_was_set_back_hides_no_push() {
+    let site = Site::with_environments();
+    let hour = ENVIRONMENTS.replace("git_fetch_interval: 0", "git_fetch_interval: 3600");
+    let inventory = site.open(&hour);
+    assert_eq!(parameter(&inventory, "web1", "branch"), "base");
+    site.commit("site", "base", &[("classes/role.yml", "parameters: {branch: later}\n")]);
+    assert_eq!(parameter(&inventory, "web1", "branch"), "base");
+    let record = site.cache().join("reclass-record");
+    let text = fs::read_to_string(&record).unwrap();
+    let seconds = text.split("secs_since_epoch\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let ahead = seconds.parse::<u64>().unwrap() + 590;
+    fs::write(&record, text.replace(seconds, &ahead.to_string())).unwrap();
     assert_eq!(parameter(&inventory, "web1", "branch"), "later");
 }
 
