@@ -8,19 +8,23 @@ use std::path::PathBuf;
 use super::cluster::{ClusterFile, PARAMETERS, relative};
 use super::expect::indistinguishable;
 use super::tree::{EditOptions, Edited};
-use super::{Action, Change, name, read};
+use super::{Action, Change, name, read, source};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
+use crate::base::similar;
 use crate::base::value::{Key, Map, Value};
+use crate::model::catalog;
 use crate::model::merge::Prefixes;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey};
 use crate::storage::fs::display;
+use crate::storage::{TreeLimits, walk};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
 
 /// The soft parameters of one class in etcd.
 struct Parameters {
     etcd: Etcd,
+    class: String,
     /// The name of their folder below the prefix of all keys.
     folder: String,
 }
@@ -127,8 +131,9 @@ fn edit(
     };
     let (old_text, new_text) = (form(old.as_ref())?, form(after.map(|(value, _)| value))?);
     let (path, before_revision) = (PathBuf::from(&shown), before.map_or(0, |key| key.revision));
+    let warning = after.and_then(|_| parameters.without_class(settings, parameter));
     if is_same {
-        return Ok(Edited { path, before: old_text.clone(), after: old_text });
+        return Ok(Edited { path, before: old_text.clone(), after: old_text, warning });
     }
     if !options.test {
         let name = format!("{}/{parameter}", parameters.folder);
@@ -137,7 +142,7 @@ fn edit(
     }
     // The old value may be no YAML: the texts must differ all the same.
     let old_text = if old_text == new_text { Some(Vec::new()) } else { old_text };
-    Ok(Edited { path, before: old_text, after: new_text })
+    Ok(Edited { path, before: old_text, after: new_text, warning })
 }
 
 impl Parameters {
@@ -149,7 +154,23 @@ impl Parameters {
         let path = relative(settings, file)?.with_extension("");
         let class = path.to_string_lossy().replace('/', ".");
         let class = class.strip_suffix(".init").unwrap_or(&class);
-        Ok(Parameters { etcd, folder: format!("classes/{class}/{}", PARAMETERS[1]) })
+        let folder = format!("classes/{class}/{}", PARAMETERS[1]);
+        Ok(Parameters { etcd, class: class.to_owned(), folder })
+    }
+
+    /// The warning for a class without a file. Classes in git are left to lint.
+    fn without_class(&self, settings: &Settings, parameter: &str) -> Option<String> {
+        let (folders, _) = source::roots(settings).ok()?;
+        let listing = walk::list(&folders, TreeLimits::of(settings), 1).ok()?;
+        let classes = catalog::classes(listing);
+        if classes.get(&self.class).is_some() {
+            return None;
+        }
+        let names = classes.keys().map(|name| name as &str);
+        let help = similar::class(&self.class, names).map(|name| format!("; '{name}' is similar"));
+        let (class, prefix, folder) = (&self.class, self.etcd.prefix(), &self.folder);
+        let help = help.unwrap_or_default();
+        Some(format!("there is no class '{class}' for the key '{prefix}/{folder}/{parameter}'{help}"))
     }
 
     /// The names of a key below the folder.

@@ -91,7 +91,7 @@ pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<E
     match removed {
         Err(error) if matches!(error.first().kind, Kind::NodeNotFound { .. }) => {
             let path = found.ok().or_else(|| removed_just_now(settings, node)).ok_or(error)?;
-            Ok(Edited { path, before: None, after: None })
+            Ok(Edited { path, before: None, after: None, warning: None })
         }
         removed => removed,
     }

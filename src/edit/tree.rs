@@ -31,6 +31,8 @@ pub struct Edited {
     pub before: Option<Vec<u8>>,
     /// Its text after; `None` without a file.
     pub after: Option<Vec<u8>>,
+    /// A warning about the edit, on one line.
+    pub warning: Option<String>,
 }
 
 impl Edited {
@@ -118,14 +120,19 @@ impl EditTree {
             };
             let Some(text_after) = apply_all(changes, text, &display(&path), &self.prefixes)? else {
                 let text = old.map(|(text, _)| text);
-                return Ok(Edited { path, before: text.clone(), after: text });
+                return Ok(Edited { path, before: text.clone(), after: text, warning: None });
             };
             let written = match &self.lock {
                 Some(lock) => lock.replace(&path, &text_after, fingerprint)?,
                 None => true,
             };
             if written {
-                return Ok(Edited { path, before: old.map(|(text, _)| text), after: Some(text_after) });
+                return Ok(Edited {
+                    path,
+                    before: old.map(|(text, _)| text),
+                    after: Some(text_after),
+                    warning: None,
+                });
             }
         }
         Err(changing(&path).into())
@@ -146,7 +153,7 @@ impl EditTree {
                 None => true,
             };
             if written {
-                let edited = Edited { path, before: Some(text), after: Some(after) };
+                let edited = Edited { path, before: Some(text), after: Some(after), warning: None };
                 return Ok(Some(RepairedFile { edited, repairs: made }));
             }
         }
@@ -161,7 +168,7 @@ impl EditTree {
             // Of a symbolic link, only the link: its target may be used elsewhere.
             lock.remove(&self.root.join(relative))?;
         }
-        Ok(Edited { path, before, after: None })
+        Ok(Edited { path, before, after: None, warning: None })
     }
 }
 

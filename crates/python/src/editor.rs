@@ -225,7 +225,7 @@ impl Editor {
     }
 
     /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file), their `diff`
-    /// and their data, `old` and `new`. Secrets are hidden.
+    /// and their data, `old` and `new`, and a `warning` or `None`. Secrets are hidden.
     fn edit<'py>(
         &self,
         py: Python<'py>,
@@ -255,6 +255,7 @@ impl Editor {
         result.set_item("before", before.map(|text| text.shown))?;
         result.set_item("after", after.map(|text| text.shown))?;
         result.set_item("diff", diff)?;
+        result.set_item("warning", edited.warning)?;
         result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(result)

@@ -82,6 +82,27 @@ fn the_last_key_can_be_deleted() {
 }
 
 #[test]
+fn a_value_for_a_class_that_does_not_exist_is_written_with_a_warning() {
+    let Some(server) = Server::start() else { return };
+    prague(&server);
+    let settings = settings(&server, "");
+    assert_eq!(set(&settings, "a", "etcd").unwrap().warning, None);
+    let nowhere = ClusterFile { cluster: "plague", name: "" };
+    let edited = etcd::set(&settings, nowhere, "a", value("etcd"), EditOptions::default()).unwrap();
+    assert!(edited.changed());
+    assert_eq!(
+        edited.warning.as_deref(),
+        Some(
+            "there is no class 'cluster.plague.overrides' for the key \
+             '/reclass/classes/cluster.plague.overrides/_param/a'; 'cluster.prague.overrides' is similar"
+        )
+    );
+    // What counts nowhere can go without a word.
+    let deleted = etcd::delete(&settings, nowhere, "a", EditOptions::default()).unwrap();
+    assert!(deleted.changed() && deleted.warning.is_none());
+}
+
+#[test]
 fn an_edit_that_would_mean_something_else_is_refused() {
     let Some(server) = Server::start() else { return };
     let without = Settings::from_options(&server.options("etcd_endpoints: []")).unwrap().0;
