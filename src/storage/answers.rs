@@ -109,6 +109,7 @@ impl Drop for WorkFolder {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -112,6 +112,7 @@ pub fn message(path: &Path, error: io::Error) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, symlink};
