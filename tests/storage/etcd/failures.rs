@@ -209,7 +209,7 @@ fn a_server_that_hangs_takes_as_long_as_the_setting_says() {
     let text = text_of(ask(&inventory, "one"));
     let took = begun.elapsed().as_secs_f64();
     assert!(text.contains("no answer within 4 seconds"), "{text}");
-    assert!(took < 5.0, "{took}");
+    assert!(took < 5.5, "{took}");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_request_takes_as_long_as_the_setting_says() {
         let text = text_of(ask(&inventory, "one"));
         let took = begun.elapsed().as_secs_f64();
         assert!(text.contains(&format!("no answer within {words}")), "{text}");
-        assert!(took > f64::from(seconds) * 0.8 && took < f64::from(seconds) + 1.0, "{took} of {seconds} s");
+        assert!(took > f64::from(seconds) * 0.8 && took < f64::from(seconds) + 1.5, "{took} of {seconds} s");
     }
 }
 
