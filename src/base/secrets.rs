@@ -17,10 +17,18 @@ pub enum Cover {
     /// None.
     #[default]
     Open,
-    /// The scalar at the key, and the scalars of a list at the key. The keys of a mapping decide for themselves.
+    /// A scalar or a list at the key. The keys of a mapping at the key decide for themselves.
     Scalars,
     /// Everything at the key and below it.
     All,
+}
+
+impl Cover {
+    /// The cover of the items of a list with this cover. A list that is hidden is hidden with all that is in it.
+    #[must_use]
+    pub fn item(self) -> Cover {
+        if self == Cover::Open { Cover::Open } else { Cover::All }
+    }
 }
 
 /// The names of secret keys.
@@ -75,9 +83,9 @@ impl Secrets {
     pub fn below(&self, above: Cover, key: &Key) -> Cover {
         match (above, key.as_str()) {
             (Cover::All, _) => Cover::All,
-            (Cover::Scalars, None) => Cover::Scalars,
+            (Cover::Scalars, None) => above.item(),
             // In paths of references, the index of a list is a text.
-            (Cover::Scalars, Some(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => Cover::Scalars,
+            (Cover::Scalars, Some(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => above.item(),
             (_, Some(name)) => self.cover(name),
             (Cover::Open, None) => Cover::Open,
         }
@@ -104,7 +112,7 @@ impl Secrets {
                 Value::map(map.iter().map(entry).collect::<Map>())
             }),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                grow(|| Value::list(items.iter().map(|item| self.hide(item, cover, keeps)).collect()))
+                grow(|| Value::list(items.iter().map(|item| self.hide(item, cover.item(), keeps)).collect()))
             }
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Str(text) if keeps(text) => value.clone(),
@@ -134,8 +142,8 @@ mod tests {
             ("{password_auth: false}", r#"{"password_auth":false}"#),
             ("{tokens: {engine: cache, 1: x}}", r#"{"tokens":{"engine":"cache","1":"***"}}"#),
             (
-                "{tokens: [x, [y], {name: ada, token: z}]}",
-                r#"{"tokens":["***",["***"],{"name":"ada","token":"***"}]}"#,
+                "{tokens: [x, [y], {name: ada, used: true, of: {port: 5}}], ports: [{name: web}]}",
+                r#"{"tokens":["***",["***"],{"name":"***","used":true,"of":{"port":"***"}}],"ports":[{"name":"web"}]}"#,
             ),
             (
                 "{secret: {name: tls}, secrets: {name: x}}",
@@ -158,7 +166,7 @@ mod tests {
             ("tokens", true),
             ("tokens:0", true),
             ("tokens:engine", false),
-            ("tokens:0:name", false),
+            ("tokens:0:name", true),
             ("db:port", false),
         ] {
             let keys: Vec<Key> = path.split(':').map(Key::from).collect();

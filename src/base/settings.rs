@@ -298,7 +298,7 @@ settings! {
     group_form: Text = "list" as Shape::OneOf(&["list", "mapping"]);
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
-    /// Globs of keys whose values are secrets, in any case, with all that is below them; with `=` at the end of a glob, texts, numbers and lists alone, no mappings. [Answers and excerpts](explain.md#secrets) hide them.
+    /// Globs of keys whose values are secrets, in any case, with all that is below them; with `=` at the end of a glob, texts, numbers and lists (with all that is in them), but no mapping at the key itself. [Answers and excerpts](explain.md#secrets) hide them.
     secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*accesskey', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;

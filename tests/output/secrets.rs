@@ -127,6 +127,7 @@ parameters:
   url: SHOW://${db:password}@h
   secret: {name: SHOW, password_auth: false}
   users: [{name: SHOW, password: HIDE-c}]
+  auth_tokens: [HIDE-h, {name: HIDE-i, of: [HIDE-j]}]
   tokens: ['SHOW${_param:domain}', '${db:password}']
   fallback: ${gone:password::SHOW-d}
 exports: {domain: '${_param:domain}', token: HIDE-e}

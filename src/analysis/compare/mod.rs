@@ -243,7 +243,7 @@ fn secret_texts(value: &Value, cover: Cover, redaction: &Redaction, texts: &mut 
             }
         }),
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-            grow(|| items.iter().for_each(|item| secret_texts(item, cover, redaction, texts)));
+            grow(|| items.iter().for_each(|item| secret_texts(item, cover.item(), redaction, texts)));
         }
         Value::Str(text) if cover != Cover::Open && text.len() >= SHORTEST => texts.push(text.to_string()),
         _ => {}

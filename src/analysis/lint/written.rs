@@ -106,13 +106,14 @@ impl<'a> Reader<'a, '_> {
         match &node.data {
             Data::Value(value) => self.scalar(value, node.index),
             Data::List(items) => {
-                let before = std::mem::replace(&mut self.in_list, true);
+                let before = (self.in_list, self.secret);
+                (self.in_list, self.secret) = (true, self.secret.item());
                 for item in items.iter() {
                     self.is_item = true;
                     grow(|| self.node(item));
                 }
                 self.is_item = false;
-                self.in_list = before;
+                (self.in_list, self.secret) = before;
             }
             Data::Map(entries) => {
                 for entry in entries.iter() {

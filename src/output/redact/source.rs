@@ -67,7 +67,7 @@ impl Redaction {
             }
             NodeForm::FlowSequence(items) | NodeForm::BlockSequence(items) => {
                 for item in items {
-                    self.find(text, item, cover, found);
+                    self.find(text, item, cover.item(), found);
                 }
             }
             NodeForm::Alias | NodeForm::Empty => {}
@@ -162,7 +162,7 @@ mod tests {
             ("passwords:\n- x\n- {a: y}\nopen: x\n", "passwords:\n- *\n- {a: *}\nopen: x\n"),
             ("password: {a: [x, y]}\nopen: g\n", "password: {a: [*, *]}\nopen: g\n"),
             ("tokens: {engine: e, list: [a]}\n", "tokens: {engine: e, list: [a]}\n"),
-            ("tokens: [a, {name: b}]\n", "tokens: [*, {name: b}]\n"),
+            ("tokens: [a, {name: b}]\nopen: [{name: b}]\n", "tokens: [*, {name: *}]\nopen: [{name: b}]\n"),
             ("\"pass\\x77ord\": x\n", "\"pass\\x77ord\": *\n"),
             ("~password: x\n=token: y\n", "~password: *\n=token: *\n"),
             ("? password\n: x\n", "? password\n: *\n"),
