@@ -268,6 +268,8 @@ settings! {
     ignore_class_notfound_warning: bool = "true" as Shape::Flag;
     /// A missing reference that a later scalar replaces is a warning.
     ignore_overwritten_missing_references | "ignore_overwritten_missing_reference": bool = "true" as Shape::Flag;
+    /// Policy for an empty node or class file: `warn`, or `error`, so that nothing is answered from what a full disk leaves.
+    empty_files: Text = "warn" as Shape::OneOf(&["warn", "error"]);
     /// Report all errors of a node at once.
     group_errors: bool = "true" as Shape::Flag;
     /// Inventory queries leave out nodes whose file or classes cannot be read.

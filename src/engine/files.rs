@@ -482,7 +482,11 @@ impl Files {
                 if text.iter().all(u8::is_ascii_whitespace) {
                     let what = if item.is_class { "class" } else { "node" };
                     let empty = Fault::new(Kind::FileEmpty { what, name: name.to_string() });
-                    layer.warnings.push(empty.at_site(Site::file(shown.clone())));
+                    let empty = empty.at_site(Site::file(shown.clone()));
+                    if &*settings.empty_files == "error" {
+                        return Err(Error::from(empty).into());
+                    }
+                    layer.warnings.push(empty);
                 }
                 let mut duplicates = duplicate_keys(&document, file);
                 if self.settings.old_rules.has(OldRule::UniqueKeys) && !duplicates.is_empty() {

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import _check, _versions
+from saltext.reclass import _check, _commands, _versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,23 @@ def test_a_master_that_is_well(write: Write) -> None:
         "edits": "possible",
         "changes": "the kernel reports them (inotify)",
     }
+
+
+def test_empty_files_are_named(write: Write) -> None:
+    base = write({**FILES, "classes/web": ""})
+    settings = {"inventory_base_uri": str(base)}
+    name = f"'{base}/classes/web.yml' is empty"
+    report = _check.check(options(settings))
+    assert (report["problems"], report["retcode"]) == ([], 0)
+    assert [remark for remark in report["remarks"] if remark.startswith(name)]
+    context: dict[str, Any] = {}
+    assert _commands.validate_pillar(settings, None, context)["web1"].startswith(f"warning: {name}")
+    assert context == {}
+    settings["empty_files"] = "error"
+    report = _check.check(options(settings))
+    assert [problem for problem in report["problems"] if problem.startswith(name)]
+    assert "(file-empty)" in _commands.validate_pillar(settings, None, context)["web1"]
+    assert context == {"retcode": 1}
 
 
 @pytest.mark.parametrize(

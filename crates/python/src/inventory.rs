@@ -144,6 +144,11 @@ impl Inventory {
         guard(|| self.listing(py, |engine| list::applications(engine, &globs, &NodeFilter::default())))
     }
 
+    /// The empty files of classes and nodes, each with its nodes.
+    fn empty_files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.listing(py, list::empty_files))
+    }
+
     /// The parameters that match any of the patterns, each with the places that set it and its nodes.
     #[pyo3(signature = (*paths, nodes = None, show_secrets = false))]
     fn params<'py>(

@@ -189,10 +189,14 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
         opened.nodes()
         watching = opened.cache_info()["watching"]
         states = opened.fetch_states()
+        empty = [f"'{row['file']}' is empty: a full disk leaves such files" for row in opened.empty_files()]
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`
         return [*wrong, _text(error)]
+    more = len(empty) - _SHOWN
+    named = [*empty[:_SHOWN], *([f"{more} more files are empty"] if more > 0 else [])]
+    (wrong if settings.get("empty_files") == "error" else remarks).extend(named)
     if states:
         inventory["fetched"] = [_fetched(state) for state in states]
         wrong += [state["stale"] for state in states if state["stale"]]

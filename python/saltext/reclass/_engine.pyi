@@ -148,6 +148,12 @@ class Inventory:
     def classes(self, *globs: str) -> list[dict[str, Any]]:
         """The classes, each with ``name``, ``file`` and ``nodes``."""
 
+    def empty_files(self) -> list[dict[str, Any]]:
+        """The empty files of classes and nodes, each with ``name``, ``file`` and ``nodes``.
+
+        A full disk leaves such files. The setting ``empty_files`` makes errors of them.
+        """
+
     def applications(self, *globs: str) -> list[dict[str, Any]]:
         """The applications, each with ``name`` and ``nodes``."""
 

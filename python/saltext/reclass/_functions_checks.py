@@ -47,7 +47,7 @@ def validate_yaml(place: Place) -> dict[str, list[str]] | None:
 def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str]:
     """
     Fail with exit code 1 if a node has no pillar, with the errors of all such nodes. Otherwise return the
-    nodes, each with an empty string. The execution module always returns all nodes, each with its error.
+    nodes, each with an empty string, or with a warning that names its empty files. The execution module always returns all nodes, each with its error.
 
     CLI Example:
 
@@ -56,9 +56,11 @@ def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str
         salt-call reclass.validate_pillar
         salt-call reclass.validate_pillar web1.example.com
     """
-    errors = _metadata.pillar_errors(place.settings(node_name or "*"), node_name, place.earlier)
+    settings = place.settings(node_name or "*")
+    errors = _metadata.pillar_errors(settings, node_name, place.earlier)
     failed = [f"{name}: {error}" for name, error in errors.items() if error]
-    return place.failed(errors, failed) if failed else errors
+    answer = _metadata.with_empty_files(settings, errors)
+    return place.failed(answer, failed) if failed else answer
 
 
 def cache_info(place: Place) -> dict[str, Any]:

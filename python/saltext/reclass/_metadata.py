@@ -125,6 +125,17 @@ def pillar_errors(
     return found
 
 
+def with_empty_files(settings: Settings, errors: Mapping[str, str]) -> dict[str, str]:
+    """The answer of :func:`pillar_errors`, with a warning for each other node that has an empty file."""
+    answer = dict(errors)
+    for row in opened(settings).empty_files():
+        for node in row["nodes"]:
+            if errors.get(node) == "":
+                text = f"warning: '{row['file']}' is empty; a full disk leaves empty files"
+                answer[node] = "\n".join(filter(None, [answer[node], text]))
+    return answer
+
+
 def opened(settings: Settings) -> Any:
     """The engine's inventory."""
     from saltext.reclass._engine import Inventory

@@ -97,7 +97,10 @@ pub fn selected(
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
     let (levels, wrong) = Levels::read(options.get("lint_levels"));
-    let levels = Levels { selection: selection.clone(), ..levels };
+    let mut levels = Levels { selection: selection.clone(), ..levels };
+    if options.get("empty_files").and_then(Value::as_str) == Some("error") {
+        levels.changed.entry("file-empty".into()).or_insert(Level::Error);
+    }
     let unused = FxHashSet::default();
     let refused = |error: Error| {
         let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &unused), fault));

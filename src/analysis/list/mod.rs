@@ -10,7 +10,7 @@ mod unmatched;
 
 use crate::base::error::Result;
 
-pub use names::{NameRow, applications, classes};
+pub use names::{NameRow, applications, classes, empty_files};
 pub use nodes::{NodeFilter, NodeRow, nodes};
 pub(crate) use parameters::leaves;
 pub use parameters::{ParameterPlace, ParameterRow, parameters};

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::nodes::SelectedNodes;
 use super::{NodeFilter, Rows};
-use crate::analysis::survey::Survey;
+use crate::analysis::survey::{Survey, SurveyedFile};
+use crate::base::error::{Fault, Kind};
 use crate::base::pattern::{Glob, chosen};
 use crate::base::value::Text;
 use crate::engine::Inventory;
@@ -15,7 +16,7 @@ use crate::engine::Inventory;
 pub struct NameRow {
     /// The name.
     pub name: Text,
-    /// The file of a class.
+    /// The file of a class, or of a node in [`empty_files`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The nodes that have it, sorted.
@@ -32,13 +33,32 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> 
         let survey = Survey::of(computation);
         let selected = SelectedNodes::of(computation, &survey, filter)?;
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
-        let name = |file: &crate::analysis::survey::SurveyedFile| NameRow {
+        let name = |file: &SurveyedFile| NameRow {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&selected.users(file)),
             complete: selected.knows(file),
         };
         Ok(classes.map(name).collect())
+    })?
+}
+
+/// The empty files of classes and nodes, each with its nodes: a full disk leaves such files.
+pub fn empty_files(inventory: &Inventory) -> Rows<NameRow> {
+    let is_empty = |fault: &Fault| matches!(fault.kind, Kind::FileEmpty { .. });
+    inventory.inspect(|computation| {
+        let survey = Survey::of(computation);
+        let empty = survey.files.iter().filter(|file| match &file.layer {
+            Ok(layer) => layer.warnings.iter().any(is_empty),
+            Err(error) => error.faults().iter().any(is_empty),
+        });
+        let row = |file: &SurveyedFile| NameRow {
+            name: file.name.clone(),
+            file: Some(file.path.to_string()),
+            nodes: survey.names(&file.nodes),
+            complete: survey.nodes.iter().all(|node| node.layers.is_ok()),
+        };
+        Ok(empty.map(row).collect())
     })?
 }
 
