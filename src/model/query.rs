@@ -14,6 +14,7 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
+use crate::base::error::inert;
 use crate::base::path::split_path;
 use crate::base::value::{Text, Value};
 
@@ -120,6 +121,12 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
     if rest.trim_matches(is_space).is_empty() {
         return Err("the query asks for nothing".into());
     }
+    if let Some(odd) = inside.chars().find(|c| !is_printable(*c) && !is_space(*c)) {
+        return Err(format!(
+            "an inventory query has ASCII letters and signs alone, and not '{}'",
+            inert(&odd.to_string())
+        ));
+    }
     let tested = all_consuming((word, condition, spaces)).parse(rest);
     let plain = all_consuming((word, spaces)).parse(rest);
     let listed = all_consuming((condition, spaces)).parse(rest);
@@ -151,7 +158,7 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
     let mut operand = Operand::Missing;
     for token in [left, right] {
         match token {
-            QueryToken::Integer(digits) => operand = Operand::Data(integer(digits)),
+            QueryToken::Integer(digits) => operand = Operand::Data(integer(digits)?),
             QueryToken::Real(digits) => {
                 operand = Operand::Data(Value::Float(digits.parse().map_err(|_| "bad number".to_owned())?));
             }
@@ -179,13 +186,17 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
     }
 }
 
-fn integer(digits: &str) -> Value {
-    match digits.parse::<i64>() {
-        Ok(number) => Value::Int(number),
-        Err(_) => {
-            digits.parse().map_or_else(|_| Value::text(digits), |number| Value::BigInt(Arc::new(number)))
-        }
+/// The most digits of an integer, as in YAML: reading takes time for their square.
+const INT_DIGITS: usize = 4300;
+
+fn integer(digits: &str) -> Result<Value, String> {
+    if let Ok(number) = digits.parse::<i64>() {
+        return Ok(Value::Int(number));
     }
+    if digits.trim_start_matches('-').len() > INT_DIGITS {
+        return Err(format!("a number in the query has more than {INT_DIGITS} digits"));
+    }
+    Ok(digits.parse().map_or_else(|_| Value::text(digits), |number| Value::BigInt(Arc::new(number))))
 }
 
 fn is_space(c: char) -> bool {
@@ -281,6 +292,8 @@ mod tests {
         assert!(!query.rest[0].1.equal);
         let list = parse("IF exports:a == yes", ":").expect("parses");
         assert!(list.value.is_none());
+        let error = parse(" exports:größe ", ":").expect_err("a letter that is not ASCII");
+        assert!(error.contains("'ö'"), "{error}");
         for bad in ["", " ", "if", "a b", "exports:a if", "exports:a if exports:b = 1", "exports:a if b == 1"]
         {
             assert!(parse(bad, ":").is_err(), "{bad}");
