@@ -60,7 +60,7 @@ impl<'s> Grammar<'s> {
             let what = "the number of references in one text";
             return Err(Fault::new(Kind::EvaluationLimit { what, limit: MAX_REFERENCES, setting: None }));
         }
-        let mut parts: Vec<Part> = Vec::new();
+        let (mut parts, mut literal) = (Vec::new(), String::new());
         let mut queries: Vec<(Query, usize, usize)> = Vec::new();
         let mut rest: &str = text;
         while !rest.is_empty() {
@@ -68,6 +68,7 @@ impl<'s> Grammar<'s> {
             if rest.starts_with(self.open) {
                 let (after, reference) =
                     self.reference(text, rest, 0).map_err(|_| self.unclosed(text, offset))?;
+                end_literal(&mut literal, &mut parts);
                 parts.push(Part::Reference(reference));
                 rest = after;
             } else if rest.starts_with(self.query_open) {
@@ -79,13 +80,11 @@ impl<'s> Grammar<'s> {
                 rest = after;
             } else {
                 let (after, piece) = self.text(rest).map_err(|_| self.unclosed(text, offset))?;
-                match parts.last_mut() {
-                    Some(Part::Literal(before)) => *before = format!("{before}{piece}").into(),
-                    _ => parts.push(Part::Literal(piece.into())),
-                }
+                literal.push_str(&piece);
                 rest = after;
             }
         }
+        end_literal(&mut literal, &mut parts);
         if let Some((query, offset, length)) = queries.pop() {
             if parts.is_empty() && queries.is_empty() {
                 return Ok(Parsed::Query(query));
@@ -194,7 +193,7 @@ impl<'s> Grammar<'s> {
             return fail(rest);
         }
         let (mut at, _) = tag(self.open).parse(rest)?;
-        let mut parts: Vec<Part> = Vec::new();
+        let (mut parts, mut literal) = (Vec::new(), String::new());
         let plain = self.plain_inside(at);
         if let Some(inside) = plain {
             parts.push(Part::Literal(inside.into()));
@@ -204,18 +203,17 @@ impl<'s> Grammar<'s> {
             // If both sentinels are equal, the second one closes.
             if at.starts_with(self.open) && self.open != self.close {
                 let (after, inner) = self.reference(whole, at, depth + 1)?;
+                end_literal(&mut literal, &mut parts);
                 parts.push(Part::Reference(inner));
                 at = after;
             } else if let Ok((after, piece)) = self.inner_text(at) {
-                match parts.last_mut() {
-                    Some(Part::Literal(before)) => *before = format!("{before}{piece}").into(),
-                    _ => parts.push(Part::Literal(piece.into())),
-                }
+                literal.push_str(&piece);
                 at = after;
             } else {
                 break;
             }
         }
+        end_literal(&mut literal, &mut parts);
         if parts.is_empty() {
             return fail(at);
         }
@@ -290,6 +288,13 @@ impl<'s> Grammar<'s> {
             format!("'{sentinel}' is not closed by '{close}'")
         };
         Fault::new(Kind::ReferenceSyntax { message }).sub_span(offset, sentinel.len())
+    }
+}
+
+/// Ends the text in front of a reference, or at the end. A text with escapes has many pieces.
+fn end_literal(literal: &mut String, parts: &mut Vec<Part>) {
+    if !literal.is_empty() {
+        parts.push(Part::Literal(std::mem::take(literal).into()));
     }
 }
 
