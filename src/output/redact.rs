@@ -20,6 +20,9 @@ pub struct Redaction {
     delimiter: String,
 }
 
+/// The longest reference that is shown under a secret key, in bytes. Looking for its end takes time.
+const LONGEST_REFERENCE: usize = 1_000;
+
 impl Redaction {
     /// Hides the secrets that the settings name.
     pub fn of(settings: &Settings) -> Redaction {
@@ -84,6 +87,9 @@ impl Redaction {
 
     /// Whether a text is a single reference without a default.
     fn is_reference(&self, text: &str) -> bool {
+        if text.len() > LONGEST_REFERENCE {
+            return false;
+        }
         let (open, close) = (self.open.as_str(), self.close.as_str());
         let Some(mut rest) = text.trim().strip_prefix(open).filter(|_| !open.is_empty()) else {
             return false;

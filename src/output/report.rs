@@ -15,20 +15,44 @@ use rustc_hash::FxHashMap;
 
 pub use data::{github, sarif, to_json, to_json_line};
 pub use finding::{Finding, Level, grouped};
-pub use full::{full, full_finding, full_note, full_warning};
+pub use full::{full, full_findings, full_note, full_warning};
 
 use crate::base::error::{Fault, Note, names_its_node, names_its_path, short};
 
-/// A reader that reads each file only once, because many faults may be in one file.
-pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
-    let texts: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
-    move |path| {
-        if let Some(text) = texts.borrow().get(path) {
-            return text.clone();
+/// The lines of files. Each file is read once, because many faults may be in one.
+struct Sources<'r> {
+    read: &'r dyn Fn(&str) -> Option<String>,
+    files: RefCell<FxHashMap<String, Option<SourceText>>>,
+}
+
+/// A text with the offsets at which its lines begin.
+struct SourceText {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl<'r> Sources<'r> {
+    /// `read` returns the text of a file by its path.
+    fn new(read: &'r dyn Fn(&str) -> Option<String>) -> Sources<'r> {
+        Sources { read, files: RefCell::default() }
+    }
+
+    /// A line of a file, from one, if it has at most so many bytes.
+    fn line(&self, path: &str, number: usize, longest: usize) -> Option<String> {
+        let known = self.files.borrow().contains_key(path);
+        if !known {
+            let text = (self.read)(path).map(|text| {
+                let starts =
+                    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+                SourceText { text, starts }
+            });
+            self.files.borrow_mut().insert(path.to_owned(), text);
         }
-        let text = read(path);
-        texts.borrow_mut().insert(path.to_owned(), text.clone());
-        text
+        let files = self.files.borrow();
+        let SourceText { text, starts } = files.get(path)?.as_ref()?;
+        let index = number.checked_sub(1)?;
+        let end = starts.get(index + 1).map_or(text.len(), |next| next - 1);
+        text.get(*starts.get(index)?..end).filter(|line| line.len() <= longest).map(str::to_owned)
     }
 }
 

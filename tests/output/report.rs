@@ -86,8 +86,7 @@ fn findings() -> Vec<report::Finding> {
 
 #[test]
 fn the_same_problem_is_said_once() {
-    let text: Vec<String> =
-        findings().iter().map(|finding| report::full_finding(finding, false, &read)).collect();
+    let text: Vec<String> = report::full_findings(&findings(), false, &read);
     golden("findings-full", &format!("{}\n", text.join("\n\n")));
 }
 

@@ -27,7 +27,7 @@ use reclass::failpoints::failpoint;
 use reclass::lint::lint;
 use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
-use reclass::report::{Level, full, full_finding, to_json};
+use reclass::report::{Level, full, full_findings, to_json};
 use reclass::settings::{NodeNotFound, Settings};
 use reclass::stack::grow;
 use reclass::style::Paint;
@@ -264,14 +264,15 @@ impl Inventory {
                     Some(redaction.source(&String::from_utf8(bytes).ok()?))
                 };
                 let (shown, others): (Vec<_>, Vec<_>) =
-                    findings.iter().partition(|finding| finding.level >= Level::Warning);
-                let parts = shown.iter().map(|finding| full_finding(finding, false, &read));
+                    findings.into_iter().partition(|finding| finding.level >= Level::Warning);
+                let mut parts = full_findings(&shown, false, &read);
                 let errors = shown.iter().filter(|finding| finding.level == Level::Error).count();
                 let mut counts = format!("errors: {errors}, warnings: {}", shown.len() - errors);
                 if !others.is_empty() {
                     counts = format!("{counts}; notes, which --out json shows: {}", others.len());
                 }
-                Ok(parts.chain([counts]).collect::<Vec<_>>().join("\n\n"))
+                parts.push(counts);
+                Ok(parts.join("\n\n"))
             })
         })
     }

@@ -16,6 +16,9 @@ use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
 /// memory of the text.
 const LARGEST: usize = 1 << 20;
 
+/// The bytes of a name that are looked at in a text that is not YAML.
+const LONGEST_NAME: usize = 128;
+
 impl Redaction {
     /// The text of a file for excerpts; empty if the text is too long.
     pub fn source(&self, text: &str) -> String {
@@ -74,8 +77,10 @@ impl Redaction {
             NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted | NodeForm::BlockScalar => {
                 let written = &text[piece.content..piece.end];
                 if cover != Cover::Open && !self.is_reference(unquoted(written)) {
-                    let behind = text[piece.end..].split('\n').next().unwrap_or_default();
-                    let comment = if behind.trim_start().starts_with('#') { behind.len() } else { 0 };
+                    let behind = &text[piece.end..];
+                    let blank = behind.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
+                    let comment =
+                        if blank.starts_with('#') { behind.find('\n').unwrap_or(behind.len()) } else { 0 };
                     found.push(piece.content..piece.end + comment);
                 }
             }
@@ -114,9 +119,16 @@ impl Redaction {
             let (before, behind) = (&line[..*at], &line[at + 1..]);
             // After a quoted key, the value may follow without a blank.
             let ends = before.ends_with(['"', '\'']) || behind.chars().next().is_none_or(char::is_whitespace);
-            let name = before.trim_end().rsplit([' ', '\t', '{', '[', ',']).next().unwrap_or_default();
+            if !ends {
+                return false;
+            }
+            let before = before.trim_end();
+            // A line may have as many colons as characters. The end of a long name decides.
+            let from = before.len().saturating_sub(LONGEST_NAME);
+            let before = (from..).find_map(|from| before.get(from..)).unwrap_or_default();
+            let name = before.rsplit([' ', '\t', '{', '[', ',']).next().unwrap_or_default();
             let name = name.trim_matches(['"', '\'']);
-            ends && self.secrets.cover(name) != Cover::Open && !self.is_reference(unquoted(behind.trim()))
+            self.secrets.cover(name) != Cover::Open && !self.is_reference(unquoted(behind.trim()))
         };
         line.match_indices(':').find(secret).map(|(at, _)| at + 1)
     }

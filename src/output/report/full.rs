@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
-use super::{Finding, once, remarks};
+use super::{Finding, Sources, remarks};
 use crate::base::error::{Error, Fault, Kind, Note, Warning, inert, is_active};
 use crate::base::source::Site;
 
@@ -15,45 +15,48 @@ const MOST_CAUSES: usize = 20;
 
 /// The faults with excerpts of the source. `read` returns the text of a file by its path.
 pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
-    let read = once(read);
+    let sources = Sources::new(read);
     let parts: Vec<String> =
-        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, &read)).collect();
+        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, &sources)).collect();
     parts.join("\n\n")
 }
 
 /// A warning in the same form.
 pub fn full_warning(warning: &Warning, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
-    render(warning, &Level::WARNING, colour, read)
+    render(warning, &Level::WARNING, colour, &Sources::new(read))
 }
 
 /// A note in the same form.
 pub fn full_note(note: &Fault, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
-    render(note, &Level::NOTE, colour, read)
+    render(note, &Level::NOTE, colour, &Sources::new(read))
 }
 
-/// A finding in the same form.
-pub fn full_finding(finding: &Finding, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
-    let level = match finding.level {
-        super::Level::Error => Level::ERROR,
-        super::Level::Warning => Level::WARNING,
-        super::Level::Info | super::Level::Off => Level::INFO,
-    };
-    render(&finding.fault, &level, colour, read)
-}
-
-fn render(
-    fault: &Fault,
-    level: &Level<'static>,
+/// Findings in the same form, each for itself.
+pub fn full_findings(
+    findings: &[Finding],
     colour: bool,
     read: &dyn Fn(&str) -> Option<String>,
-) -> String {
+) -> Vec<String> {
+    let sources = Sources::new(read);
+    let finding = |finding: &Finding| {
+        let level = match finding.level {
+            super::Level::Error => Level::ERROR,
+            super::Level::Warning => Level::WARNING,
+            super::Level::Info | super::Level::Off => Level::INFO,
+        };
+        render(&finding.fault, &level, colour, &sources)
+    };
+    findings.iter().map(finding).collect()
+}
+
+fn render(fault: &Fault, level: &Level<'static>, colour: bool, sources: &Sources<'_>) -> String {
     let heading = level.clone().primary_title(inert(&fault.kind.to_string())).id(fault.code());
-    let mut groups = vec![group(heading, fault, read)];
+    let mut groups = vec![group(heading, fault, sources)];
     let mut causes = Vec::new();
     collect_causes(fault, &mut causes);
     for cause in causes.iter().take(MOST_CAUSES) {
         let title = format!("because of {}: {}", cause.code(), inert(&cause.kind.to_string()));
-        groups.push(group(Level::NOTE.secondary_title(title), cause, read));
+        groups.push(group(Level::NOTE.secondary_title(title), cause, sources));
     }
     if let Some(rest) = causes.len().checked_sub(MOST_CAUSES).filter(|rest| *rest > 0) {
         groups.push(Group::with_title(Level::NOTE.secondary_title(format!("and {rest} more"))));
@@ -69,12 +72,12 @@ fn collect_causes<'a>(fault: &'a Fault, causes: &mut Vec<&'a Fault>) {
     }
 }
 
-fn group<'a>(title: Title<'a>, fault: &Fault, read: &dyn Fn(&str) -> Option<String>) -> Group<'a> {
+fn group<'a>(title: Title<'a>, fault: &Fault, sources: &Sources<'_>) -> Group<'a> {
     let mut group = Group::with_title(title);
     if let Some(site) = &fault.site {
-        let text = read(&site.path);
+        let line = sources.line(&site.path, site.line as usize, LONGEST_EXCERPT);
         let is_token = !matches!(fault.kind, Kind::YamlSyntax { .. });
-        match text.as_deref().and_then(|text| Excerpt::of(site, text, is_token)) {
+        match line.as_deref().and_then(|line| Excerpt::of(site, line, is_token)) {
             Some(excerpt) => group = group.element(excerpt.snippet(site)),
             None => group = group.element(origin(site)),
         }
@@ -105,15 +108,14 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line at a place, if the file still has it and it can be shown. A place without a length marks the
-    /// token that begins there, or one character.
-    fn of(site: &Site, text: &str, is_token: bool) -> Option<Excerpt> {
-        let line = text.split('\n').nth((site.line as usize).checked_sub(1)?)?;
+    /// The line at a place, if it still has the place. A place without a length marks the token that begins
+    /// there, or one character.
+    fn of(site: &Site, line: &str, is_token: bool) -> Option<Excerpt> {
         let line = line.strip_suffix('\r').unwrap_or(line);
         // The parser does not count a byte order mark as a column.
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         let column = (site.column as usize).saturating_sub(1);
-        if line.len() > LONGEST_EXCERPT || column > line.chars().count() {
+        if column > line.chars().count() {
             return None;
         }
         // Each character becomes exactly one, so that columns stay the same.

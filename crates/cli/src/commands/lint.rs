@@ -288,10 +288,9 @@ fn printed(question: &Invocation<'_>, mut findings: Vec<Finding>, summary: &str,
         "concise" => lines(findings.iter().map(concise), summary, "\n") + &explanation(&findings),
         _ => {
             lines(
-                findings.iter().map(|finding| {
-                    let read = |path: &str| terminal::source(path);
-                    screen::message_in_answer(&report::full_finding(finding, question.paint.colours, &read))
-                }),
+                report::full_findings(&findings, question.paint.colours, &terminal::source)
+                    .iter()
+                    .map(|finding| screen::message_in_answer(finding)),
                 summary,
                 "\n\n",
             ) + &explanation(&findings)

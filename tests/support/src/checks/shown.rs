@@ -39,8 +39,7 @@ pub fn warnings(warnings: &[Warning], read: &dyn Fn(&str) -> Option<String>) {
 
 fn findings(problems: impl Iterator<Item = (Level, Fault)>, read: &dyn Fn(&str) -> Option<String>) {
     let findings = report::grouped(problems);
-    for finding in &findings {
-        let full = report::full_finding(finding, false, read);
+    for full in report::full_findings(&findings, false, read) {
         assert!(is_inert(&full), "{full:?}");
     }
     let annotations = report::github(&findings, "/inventory");
