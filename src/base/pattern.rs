@@ -64,12 +64,14 @@ impl Glob {
     pub fn new(text: &str) -> Glob {
         let chars: Vec<char> = text.chars().collect();
         let mut rest = chars.as_slice();
+        // Behind the last `]` no `[` is looked up: a text of many would be read as often.
+        let behind_sets = chars.iter().rev().take_while(|c| **c != ']').count();
         let mut tokens = Vec::with_capacity(rest.len());
         while let [first, behind @ ..] = rest {
             let (token, behind) = match first {
                 '*' => (GlobToken::Star, behind),
                 '?' => (GlobToken::Any, behind),
-                '[' => set(rest).unwrap_or((GlobToken::One('['), behind)),
+                '[' if rest.len() > behind_sets => set(rest).unwrap_or((GlobToken::One('['), behind)),
                 one => (GlobToken::One(*one), behind),
             };
             tokens.push(token);
@@ -166,7 +168,7 @@ impl PathPattern {
 
     /// The state before the first key.
     pub fn start(&self) -> Progress {
-        self.closed(vec![0])
+        self.closed([0].into_iter())
     }
 
     /// The state after one more key.
@@ -193,7 +195,7 @@ impl PathPattern {
             Segment::Any => Some(*at),
             Segment::One(glob, written) => is(glob, written).then_some(at + 1),
         });
-        self.closed(next.collect())
+        self.closed(next)
     }
 
     /// True if the keys so far match the whole pattern.
@@ -208,18 +210,17 @@ impl PathPattern {
         self.is_match(&end)
     }
 
-    /// Adds the positions reachable without a key: `**` matches zero keys.
-    fn closed(&self, mut places: Vec<usize>) -> Progress {
-        let mut at = 0;
-        while let Some(place) = places.get(at).copied() {
-            if matches!(self.segments.get(place), Some(Segment::Any)) && !places.contains(&(place + 1)) {
-                places.push(place + 1);
+    /// Adds the positions reachable without a key: `**` matches zero keys. The positions come in order.
+    fn closed(&self, places: impl Iterator<Item = usize>) -> Progress {
+        let mut all: Vec<usize> = Vec::new();
+        for mut place in places {
+            // Of a position that is there already, those reachable from it are there too.
+            while all.last().is_none_or(|last| *last < place) {
+                all.push(place);
+                place += usize::from(matches!(self.segments.get(place), Some(Segment::Any)));
             }
-            at += 1;
         }
-        places.sort_unstable();
-        places.dedup();
-        Progress(places)
+        Progress(all)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::grains::has_grains;
 use crate::model::merge::Prefixes;
-use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled};
+use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled, too_many};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Template, ThreadInterner};
 use crate::yaml::compose::{Data, Document, Entry, Node};
@@ -364,6 +364,9 @@ impl Builder<'_> {
                     self.fail(MERGE_OPTIONS, invalid.in_file().at(origin));
                 }
             }
+        }
+        if let Some(invalid) = too_many(&declarations) {
+            self.fail(MERGE_OPTIONS, invalid.in_file().at(self.origin(node.index)));
         }
         declarations
     }

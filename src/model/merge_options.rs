@@ -8,6 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::base::error::{Fault, Kind};
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::settings::Settings;
@@ -96,6 +98,9 @@ pub fn of_settings(settings: &Settings) -> Result<Option<Arc<MergeRules>>, Fault
         let declaration = declaration(&pattern.0, value, &settings.delimiter, Origin::NONE);
         declarations.push(Arc::new(declaration.map_err(InvalidOption::in_setting)?));
     }
+    if let Some(invalid) = too_many(&declarations) {
+        return Err(invalid.in_setting());
+    }
     Ok((!declarations.is_empty()).then(|| Arc::new(MergeRules(declarations))))
 }
 
@@ -122,6 +127,11 @@ impl InvalidOption {
     }
 }
 
+/// The longest pattern, in bytes. Comparing it with a key takes time for each of its characters.
+const LONGEST_PATTERN: usize = 1_000;
+/// The most patterns of one file. Each key of a layer is compared with each of them.
+const MOST_PATTERNS: usize = 1_000;
+
 const WORDS: [&str; 3] = ["extend", "replace", "unique"];
 const FIELDS: [&str; 4] = ["strategy", "by", "items", "remove"];
 
@@ -135,6 +145,9 @@ pub fn declaration(
     let Value::Str(pattern) = pattern else {
         return Err(InvalidOption::new("a pattern of paths must be a string"));
     };
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(InvalidOption::new(format!("a pattern is longer than {LONGEST_PATTERN} bytes")));
+    }
     let pattern = PathPattern::new(pattern, delimiter);
     let (strategy, remove) = match value {
         Value::Str(word) => (strategy(word)?, false),
@@ -235,8 +248,9 @@ impl MergeRules {
         if own.is_empty() {
             return rules.cloned();
         }
-        let again = |one: &Declaration| own.iter().any(|own| own.pattern.source == one.pattern.source);
-        let earlier = rules.iter().flat_map(|rules| &rules.0).filter(|one| !again(one));
+        let again: FxHashSet<&str> = own.iter().map(|own| &*own.pattern.source).collect();
+        let earlier = rules.iter().flat_map(|rules| &rules.0);
+        let earlier = earlier.filter(|one| !again.contains(&*one.pattern.source));
         Some(Arc::new(MergeRules(earlier.chain(own).cloned().collect())))
     }
 
@@ -362,4 +376,10 @@ impl PathRules {
             }
         }
     }
+}
+
+/// Refuses more patterns than each key can be compared with.
+pub fn too_many(declarations: &[Arc<Declaration>]) -> Option<InvalidOption> {
+    let message = || format!("there are more than {MOST_PATTERNS} patterns");
+    (declarations.len() > MOST_PATTERNS).then(|| InvalidOption::new(message()))
 }
