@@ -125,10 +125,10 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         let including_entry = |one: &IncludedFile| ListEntry::of(&one.name, &one.by, one.listed);
         let effective_entries: FxHashSet<ListEntry> =
             node.included.iter().filter_map(including_entry).collect();
+        let included: FxHashSet<&Text> = node.included.iter().map(|one| &one.name).collect();
         for listed in &node.listings {
             let Some(entry) = ListEntry::of(&listed.class, &listed.by, listed.origin) else { continue };
-            let is_in = || node.included.iter().any(|one| one.name == listed.class);
-            let effective = effective_entries.contains(&entry) || !is_in();
+            let effective = effective_entries.contains(&entry) || !included.contains(&listed.class);
             let class = &listed.class;
             let new = || Use { class: class.clone(), effective: false, nodes: 0, last: usize::MAX };
             let one = uses.entry(entry).or_insert_with(new);
@@ -137,6 +137,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             one.effective |= effective;
         }
     }
+    let patterns = linter.class_patterns();
     for (entry, Use { class, nodes, .. }) in uses.into_iter().filter(|(_, one)| !one.effective) {
         let nodes = if nodes == 1 { "its node".into() } else { format!("all of its {nodes} nodes") };
         match entry {
@@ -145,7 +146,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                     continue;
                 }
                 let origin = Origin { file, node };
-                let message = match linter.pattern(origin) {
+                let message = match patterns.get(&origin) {
                     Some(pattern) => {
                         format!("all classes that match '{pattern}' are in already here, in {nodes}")
                     }

@@ -15,7 +15,7 @@ use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
 use crate::model::merge_options::{Declaration, Strategy, enabled, of_settings};
-use crate::model::slot::{Slot, StackEntry};
+use crate::model::slot::Slot;
 
 /// The findings so far, over all layers of all nodes.
 #[derive(Default)]
@@ -66,6 +66,14 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             uses.layer(layer, &layers[..at], new);
         }
     }
+    let (mut claims, mut removals) = (FxHashMap::default(), FxHashMap::default());
+    for claim @ (counts, ..) in &uses.claims {
+        claims.entry(counts.origin.file).or_insert_with(Vec::new).push(claim);
+    }
+    #[expect(clippy::iter_over_hash_type, reason = "findings are sorted in the end")]
+    for removal @ (origin, _) in uses.removals.iter().filter(|(_, item)| !item.removes) {
+        removals.entry(origin.file).or_insert_with(Vec::new).push(removal);
+    }
     let delimiter = &linter.context.settings.delimiter;
     for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
@@ -76,7 +84,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 found.push(linter.at("merge-option-unused", message, declaration.origin));
             }
         }
-        for (counts, other, path) in uses.claims.iter().filter(|(one, ..)| one.origin.file == layer.file) {
+        for (counts, other, path) in claims.get(&layer.file).into_iter().flatten() {
             let path = join_path(path, delimiter);
             let message = format!(
                 "the merge options '{}' and '{}' differ for '{path}'; this one counts, because it is declared last",
@@ -91,8 +99,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             );
             found.push(fault.note("the other one is declared here", linter.site(other.origin)));
         }
-        let own = uses.removals.iter().filter(|(origin, item)| origin.file == layer.file && !item.removes);
-        for (origin, item) in own {
+        for (origin, item) in removals.get(&layer.file).into_iter().flatten() {
             let path = join_path(&item.path, delimiter);
             // The text is a value.
             let above = linter.secrets.at(&item.path);
@@ -104,7 +111,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             let text = if hidden { "this item".to_owned() } else { format!("'{}'", item.text) };
             let message = format!("{text} removes no item of '{path}' in any node");
             let section = MergedSection::Parameters;
-            found.push(linter.about("removal-without-effect", message, *origin, path, section));
+            found.push(linter.about("removal-without-effect", message, **origin, path, section));
         }
     }
 }
@@ -130,18 +137,24 @@ impl<'s> Uses<'s> {
                     }
                 }
                 if counts.remove {
-                    for (at, item) in list.items.iter().enumerate() {
-                        let Some((origin, text)) = removal(item, &counts.strategy) else { continue };
-                        let known = self.removals.entry(origin);
-                        let known = known.or_insert_with(|| Removal {
-                            removes: false,
-                            text: format!("~{text}"),
-                            path: path.to_vec(),
-                            keys: counts.strategy.keys().to_vec(),
-                        });
-                        known.removes = known.removes
-                            || list.items[..at].iter().any(|item| may_be(item, &text, &counts.strategy))
-                            || before.iter().any(|layer| has(layer, path, &text, &counts.strategy));
+                    let strategy = &counts.strategy;
+                    let (mut own, mut earlier) = (ItemTexts::default(), None);
+                    for item in &list.items {
+                        if let Some((origin, text)) = removal(item, strategy) {
+                            let known = self.removals.entry(origin);
+                            let known = known.or_insert_with(|| Removal {
+                                removes: false,
+                                text: format!("~{text}"),
+                                path: path.to_vec(),
+                                keys: strategy.keys().to_vec(),
+                            });
+                            known.removes = known.removes
+                                || own.may_have(&text)
+                                || earlier
+                                    .get_or_insert_with(|| ItemTexts::at(before, path, strategy))
+                                    .may_have(&text);
+                        }
+                        own.add(item, strategy);
                     }
                 }
             }
@@ -168,33 +181,57 @@ fn removal(item: &Slot, strategy: &Strategy) -> Option<(Origin, String)> {
     Some((item.origin(), text))
 }
 
-/// Whether a layer may have such an item at a path.
-fn has(layer: &Layer, path: &[Key], text: &str, strategy: &Strategy) -> bool {
-    let in_list = |slot: &Slot| match slot {
-        Slot::List(list) => list.items.iter().any(|item| may_be(item, text, strategy)),
-        Slot::Value(value, _) => matches!(value, Value::List(_)),
-        _ => true,
-    };
-    match layer.parameters.at(path) {
-        None => false,
-        Some((Slot::Stack(stack), [])) => stack.entries.iter().any(|StackEntry { slot, .. }| in_list(slot)),
-        Some((slot, [])) => in_list(slot),
-        // A reference above the path may bring it.
-        Some((slot, _)) => slot.dynamic(),
-    }
+/// The texts by which removals name the items of lists.
+#[derive(Default)]
+struct ItemTexts {
+    known: FxHashSet<String>,
+    /// Whether an item may have any text: one with references.
+    anything: bool,
 }
 
-/// Whether the removal of a text may remove the item. An item with references may come to anything.
-fn may_be(item: &Slot, text: &str, strategy: &Strategy) -> bool {
-    match strategy {
-        _ if item.dynamic() => true,
-        Strategy::By { keys, .. } => {
-            let texts: Option<Vec<String>> = keys.iter().map(|key| key_text(item, key)).collect();
-            texts.is_some_and(|texts| {
-                texts.iter().map(|text| unescaped(text)).collect::<Vec<_>>().join(", ") == text
-            })
+impl ItemTexts {
+    /// The items that these layers may have in the list at a path.
+    fn at(layers: &[&Arc<Layer>], path: &[Key], strategy: &Strategy) -> ItemTexts {
+        let mut texts = ItemTexts::default();
+        for layer in layers {
+            match layer.parameters.at(path) {
+                None => {}
+                Some((Slot::Stack(stack), [])) => {
+                    stack.entries.iter().for_each(|entry| texts.add_list(&entry.slot, strategy));
+                }
+                Some((slot, [])) => texts.add_list(slot, strategy),
+                // A reference above the path may bring it.
+                Some((slot, _)) => texts.anything |= slot.dynamic(),
+            }
         }
-        _ => plain_text(item).is_some_and(|plain| unescaped(&plain) == text),
+        texts
+    }
+
+    fn add_list(&mut self, slot: &Slot, strategy: &Strategy) {
+        match slot {
+            Slot::List(list) => list.items.iter().for_each(|item| self.add(item, strategy)),
+            Slot::Value(value, _) => self.anything |= matches!(value, Value::List(_)),
+            _ => self.anything = true,
+        }
+    }
+
+    fn add(&mut self, item: &Slot, strategy: &Strategy) {
+        if item.dynamic() {
+            self.anything = true;
+            return;
+        }
+        let text = match strategy {
+            Strategy::By { keys, .. } => {
+                let texts: Option<Vec<String>> = keys.iter().map(|key| key_text(item, key)).collect();
+                texts.map(|texts| texts.iter().map(|text| unescaped(text)).collect::<Vec<_>>().join(", "))
+            }
+            _ => plain_text(item).map(|text| unescaped(&text).to_owned()),
+        };
+        self.known.extend(text);
+    }
+
+    fn may_have(&self, text: &str) -> bool {
+        self.anything || self.known.contains(text)
     }
 }
 

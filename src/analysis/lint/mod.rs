@@ -431,10 +431,11 @@ impl<'a> Linter<'a> {
         self.survey.files.iter().filter(move |file| self.all || chosen(file))
     }
 
-    /// The pattern of class names that is listed here.
-    fn pattern(&self, origin: Origin) -> Option<&Text> {
-        let layer = self.survey.file(origin.file)?.layer.as_ref().ok()?;
-        layer.classes.iter().find(|entry| entry.wild && entry.origin == origin).map(|entry| &entry.name)
+    /// The patterns of class names in the checked files, by the place where they are listed.
+    fn class_patterns(&self) -> FxHashMap<Origin, &Text> {
+        let layers = self.files().filter_map(|file| file.layer.as_ref().ok());
+        let wild = layers.flat_map(|layer| &layer.classes).filter(|entry| entry.wild);
+        wild.map(|entry| (entry.origin, &entry.name)).collect()
     }
 
     /// Whether all users of a file are known.

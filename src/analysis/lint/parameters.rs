@@ -22,15 +22,30 @@ use crate::model::visit;
 /// The key whose entries exist for references.
 pub(super) const PARAM: &str = "_param";
 
+/// The most patterns that each key of `_param` is compared with. With more, any key may be used.
+const MOST_GLOBS: usize = 1_000;
+
+/// The most unknown names for which a similar one is looked for, among all that are known.
+pub(super) const MOST_SIMILAR: usize = 100;
+
 /// A reference in a file.
 struct Referring<'a> {
     /// Shared with the text that contains it. A copy would also copy all nested references.
     reference: &'a Reference,
-    site: Option<Site>,
+    /// The text, and where it is.
+    source: &'a Text,
+    origin: Origin,
     /// Whether it is part of a class name.
     in_class: bool,
     /// Index of the file in the survey.
     file: usize,
+}
+
+impl Referring<'_> {
+    /// The place of the reference. Finding it in a long text takes time, and most references are right.
+    fn site(&self, linter: &Linter<'_>) -> Option<Site> {
+        site(linter.context.inputs, self.origin, Some((self.source, self.reference.span)))
+    }
 }
 
 /// Checks the references in all files.
@@ -61,8 +76,7 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
         let Ok(layer) = &surveyed.layer else { continue };
         let mut take = |template: &'a Template, origin: Origin, in_class: bool| {
             visit::references(&template.parts, &mut |reference| {
-                let site = site(linter.context.inputs, origin, Some((&template.source, reference.span)));
-                all.push(Referring { reference, site, in_class, file });
+                all.push(Referring { reference, source: &template.source, origin, in_class, file });
             });
         };
         for entry in &layer.classes {
@@ -102,7 +116,7 @@ impl Used {
         }
         // `_param:${a}_url`: the rest of the key becomes a glob.
         match split_path(&template::glob(&reference.parts), delimiter).get(1) {
-            Some(key) if known.len() > 1 => {
+            Some(key) if known.len() > 1 && self.globs.len() < MOST_GLOBS => {
                 self.globs.entry(key.clone()).or_insert_with(|| Glob::new(key));
             }
             _ => self.anything = true,
@@ -187,9 +201,10 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
         if &**param != PARAM || set.contains(&**key) {
             continue;
         }
-        let similar = *known_similar
-            .entry(key)
-            .or_insert_with(|| crate::base::similar::nearest(key, set.iter().map(String::as_str)));
+        let is_sought = known_similar.len() < MOST_SIMILAR;
+        let similar = *known_similar.entry(key).or_insert_with(|| {
+            is_sought.then(|| crate::base::similar::nearest(key, set.iter().map(String::as_str))).flatten()
+        });
         // A reference with a default may be for a key that is set later. If a similar key exists, the
         // reference is probably a typo.
         let optional = path.default.is_some() && similar.is_none();
@@ -197,7 +212,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
         let help = similar.map(|name| format!("'{name}' is similar"));
         let message = format!("no file sets '{PARAM}{delimiter}{key}'");
         let mut fault = lint_fault(rule, message, help);
-        fault.site.clone_from(&one.site);
+        fault.site = one.site(linter);
         found.push(fault);
     }
 }
@@ -232,13 +247,13 @@ fn defaults(
         };
         if !has_default
             || !all_rendered(linter, file, rendered)
-            || one.site.as_ref().is_none_or(|site| rendered.defaults.contains(site))
+            || one.site(linter).is_none_or(|site| rendered.defaults.contains(&site))
         {
             continue;
         }
         let message = format!("the default of '{}' is taken in no node", one.reference.written);
         let mut fault = lint_fault("default-unused", message, None);
-        fault.site.clone_from(&one.site);
+        fault.site = one.site(linter);
         found.push(fault);
     }
 }

@@ -6,7 +6,7 @@
 //! A comment in another form, or with an unknown rule, suppresses nothing. Errors cannot be suppressed,
 //! because no node renders with them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::error::Fault;
 use crate::base::stack::grow;
@@ -21,7 +21,35 @@ use super::rules::rule;
 pub(super) struct Silence<'a> {
     inventory: &'a Inventory,
     options: &'a dyn OptionsFile,
-    files: FxHashMap<String, Vec<Comment>>,
+    files: FxHashMap<String, FileSilence>,
+}
+
+/// What the comments of one file suppress.
+#[derive(Default)]
+struct FileSilence {
+    /// The rules that are suppressed in the whole file.
+    codes: FxHashSet<String>,
+    /// The rules that are suppressed in a line, by the comment in it and the one above; no rule for all.
+    lines: FxHashMap<u32, Vec<Vec<String>>>,
+}
+
+impl FileSilence {
+    fn of(comments: Vec<Comment>) -> FileSilence {
+        let mut silence = FileSilence::default();
+        for Comment { line, codes } in comments {
+            match line {
+                Some(line) => silence.lines.entry(line).or_default().push(codes),
+                None => silence.codes.extend(codes),
+            }
+        }
+        silence
+    }
+
+    fn covers(&self, line: u32, code: &str) -> bool {
+        let here = self.lines.get(&line).into_iter().flatten();
+        self.codes.contains(code)
+            || here.into_iter().any(|codes| codes.is_empty() || codes.iter().any(|known| known == code))
+    }
 }
 
 /// The scope of a comment.
@@ -44,11 +72,10 @@ impl<'a> Silence<'a> {
         let (inventory, options) = (self.inventory, self.options);
         let text = || inventory.text(&site.path).or_else(|| options.text(&site.path));
         let entry = self.files.entry(site.path.to_string());
-        let comments = entry.or_insert_with(|| text().map_or_else(Vec::new, |text| comments(&text)));
-        comments.iter().any(|comment| {
-            comment.line.is_none_or(|line| line == site.line)
-                && (comment.codes.is_empty() || comment.codes.iter().any(|code| code == fault.code()))
-        })
+        let silence = entry.or_insert_with(|| {
+            text().map_or_else(FileSilence::default, |text| FileSilence::of(comments(&text)))
+        });
+        silence.covers(site.line, fault.code())
     }
 }
 
@@ -65,7 +92,11 @@ fn comments(text: &str) -> Vec<Comment> {
         let start = offset;
         offset += line.len();
         let mut marks = line.match_indices(MARK).map(|(at, _)| at);
-        let inside = |at: usize| data.iter().any(|(from, to)| (*from..*to).contains(&(start + at)));
+        // The scalars are in order, and do not overlap.
+        let inside = |at: usize| {
+            let behind = data.partition_point(|(from, _)| *from <= start + at);
+            behind.checked_sub(1).and_then(|last| data.get(last)).is_some_and(|(_, to)| start + at < *to)
+        };
         let Some(at) = marks.find(|at| !inside(*at)) else { continue };
         let (before, after) = (&line[..at], &line[at + MARK.len()..]);
         let (after, file) = after.strip_prefix("-file").map_or((after, false), |after| (after, true));

@@ -6,6 +6,7 @@ use std::vec::IntoIter;
 use rustc_hash::FxHashMap;
 
 use super::Linter;
+use super::parameters::MOST_SIMILAR;
 use crate::base::error::{Fault, Kind};
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
@@ -108,9 +109,11 @@ impl<'l> Walk<'_, 'l> {
         if computation.ignored.is_some_and(|ignored| ignored.matches(&name).unwrap_or(false)) {
             return;
         }
+        let is_sought = self.similar.len() < MOST_SIMILAR;
         let known = self.similar.entry(entry.lookup.clone());
         let similar = known.or_insert_with_key(|name| {
-            crate::base::similar::class(name, self.classes.keys().copied()).map(str::to_owned)
+            let similar = || crate::base::similar::class(name, self.classes.keys().copied());
+            is_sought.then(similar).flatten().map(str::to_owned)
         });
         let similar = similar.clone().filter(|_| !entry.wild);
         let written = entry.name.to_string();

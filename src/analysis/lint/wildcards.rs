@@ -23,12 +23,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if !linter.context.settings.class_wildcards {
         return;
     }
-    let layers = linter.files().filter_map(|file| file.layer.as_ref().ok());
-    let patterns: FxHashMap<Origin, &Text> = layers
-        .flat_map(|layer| &layer.classes)
-        .filter(|entry| entry.wild)
-        .map(|entry| (entry.origin, &entry.name))
-        .collect();
+    let patterns = linter.class_patterns();
     // Nodes of one kind have the same classes. Only their own lists differ.
     let mut seen: FxHashSet<(Origin, Vec<FileId>)> = FxHashSet::default();
     let mut reported: FxHashSet<(Origin, MergedSection, Vec<Key>)> = FxHashSet::default();

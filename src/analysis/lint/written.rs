@@ -287,11 +287,14 @@ impl<'a> Reader<'a, '_> {
         if let Some(root) = &self.document.root {
             collect_scalars(root, &mut scalars);
         }
+        let mut scalars: Vec<Span> = scalars.iter().filter_map(|index| self.span(*index)).collect();
+        scalars.retain(|span| span.end > span.start);
+        scalars.sort_unstable_by_key(|span| span.start);
         for (at, line, column) in places {
-            let inside = |index: &u32| {
-                self.span(*index).is_some_and(|span| (span.start as usize..span.end as usize).contains(&at))
-            };
-            if !scalars.iter().any(inside) {
+            // Scalars do not overlap.
+            let behind = scalars.partition_point(|span| span.start as usize <= at);
+            let before = behind.checked_sub(1).and_then(|last| scalars.get(last));
+            if before.is_none_or(|span| span.end as usize <= at) {
                 let start = u32::try_from(at).unwrap_or(u32::MAX - 1);
                 let span = Span { start, end: start + 1, line, column };
                 self.say("tab", "there is a tab between tokens".into(), Some("use spaces".into()), span);
