@@ -264,3 +264,55 @@ fn a_tree_of_saltclass_becomes_an_inventory() {
     assert_eq!(place.reclass(&["migrate", "saltclass", "nowhere", "newer"]).0, 74);
     assert!(fs::read_to_string(place.path("tree/classes/site/init.yml")).unwrap().starts_with("states:"));
 }
+
+#[test]
+fn a_minion_that_got_nothing_is_a_difference() {
+    let place = Place::new();
+    // A minion that is in no inventory got nothing before, and gets nothing now.
+    place.write("pillars.json", r#"{"web1": {}, "stranger": {}, "db1.example.com": false}"#);
+    let comparison = place.compared("pillars:pillars.json");
+    assert_eq!((&comparison["nodes"], &comparison["touched"]), (&1.into(), &1.into()), "{comparison}");
+    assert_eq!(comparison["unanswered"], serde_json::json!(["db1.example.com"]), "{comparison}");
+}
+
+#[test]
+fn the_output_of_inventory_is_no_file_of_pillars() {
+    let place = Place::new();
+    let (_, inventory, _) = place.reclass(&["--inventory", "-o", "json"]);
+    let (_, node, _) = place.reclass(&["--nodeinfo", "web1"]);
+    for (name, text) in [("inventory.json", inventory), ("node.yml", node)] {
+        place.write(name, &text);
+        let (code, _, messages) = place.reclass(&["compare", &format!("pillars:{name}")]);
+        assert_eq!(code, 65, "{messages}");
+        assert!(messages.contains(&format!("say {name}, without 'pillars:'")), "{messages}");
+        assert_eq!(place.reclass(&["compare", name]).0, 0);
+    }
+}
+
+#[test]
+fn a_key_that_json_writes_as_true_is_no_difference() {
+    let place = Place::new();
+    place.write("nodes/web1.yml", "parameters: {yes: 1, no: {~: 2}}\n");
+    place.write("pillars.json", r#"{"web1": {"true": 1, "false": {"null": 2}}}"#);
+    let (code, out, _) = place.reclass(&["compare", "pillars:pillars.json", "--except", "_reclass_"]);
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
+fn a_documented_name_of_a_setting_that_the_old_program_ignores_is_a_cause() {
+    let place = Place::new();
+    let settings = "inventory_base_uri: .\nignore_class_notfound: true\nignore_class_regexp: ['service.*']\n";
+    place.write("reclass-config.yml", settings);
+    place.write("nodes/web1.yml", "classes: [foo.missing, service.x]\n");
+    place.write(
+        "old/web1.json",
+        r#"{"parameters": {}, "classes": ["foo.missing", "service.x"], "applications": [], "exports": {}}"#,
+    );
+    let comparison = place.compared("old");
+    assert!(rulings(&comparison).contains(&"S16"), "{comparison}");
+    assert_eq!(
+        comparison["settings"]["ignore_class_notfound_regexp"],
+        serde_json::json!([".*"]),
+        "{comparison}"
+    );
+}

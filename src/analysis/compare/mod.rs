@@ -158,14 +158,9 @@ struct ComparedNodes {
 
 fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[String]) -> ComparedNodes {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
-    let mut all: Vec<Text> = now
-        .catalog
-        .nodes
-        .keys()
-        .chain(old.nodes.keys())
-        .filter(|name| chosen(&globs, name))
-        .cloned()
-        .collect();
+    let answered = old.nodes.iter().filter(|(_, node)| !node.is_nothing()).map(|(name, _)| name);
+    let mut all: Vec<Text> =
+        now.catalog.nodes.keys().chain(answered).filter(|name| chosen(&globs, name)).cloned().collect();
     all.sort_unstable();
     all.dedup();
     let (compared, unanswered) =

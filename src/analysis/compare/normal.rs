@@ -41,7 +41,7 @@ pub(super) fn normal(value: &Value, form: OldForm) -> Value {
     let is_json = form != OldForm::Yaml;
     match value {
         Value::Map(map) => grow(|| {
-            let key = |key: &Key| if is_json { Key::from(&*json::key_text(key)) } else { key.clone() };
+            let key = |key: &Key| if is_json { json_key(key) } else { key.clone() };
             let mut entries: Vec<(Key, Value)> =
                 map.iter().map(|(name, value)| (key(name), normal(value, form))).collect();
             entries.sort_by_cached_key(|(key, _)| pystr::repr(&key.0));
@@ -63,6 +63,17 @@ pub(super) fn normal(value: &Value, form: OldForm) -> Value {
         Value::BigInt(number) if is_json => beyond(number),
         other => other.clone(),
     }
+}
+
+/// A key of JSON, which has the text of Python's `True` as `true`: the types of keys are lost (M7).
+fn json_key(key: &Key) -> Key {
+    let text = json::key_text(key);
+    Key::from(match &*text {
+        "True" => "true",
+        "False" => "false",
+        "None" => "null",
+        other => other,
+    })
 }
 
 /// The value with each date and timestamp as Salt's wire makes it of a Python object, in the form of a pillar:

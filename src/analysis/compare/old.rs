@@ -142,6 +142,14 @@ impl OldAnswers {
     pub fn pillars(path: &str) -> Result<OldAnswers> {
         let (data, _) = data_of(Path::new(path))?;
         let map = data.as_map().ok_or_else(|| not_a_mapping(path, &data))?;
+        let is_inventory = map.get("nodes").and_then(Value::as_map).is_some_and(|nodes| {
+            !nodes.is_empty() && nodes.values().all(|node| node.as_map().is_some_and(is_nodeinfo))
+        });
+        if is_inventory || is_nodeinfo(map) {
+            let message =
+                format!("it has the answers of 'reclass', and no pillars: say {path}, without 'pillars:'");
+            return Err(fault(path, message));
+        }
         let (mut texts, mut masked) = (0, 0);
         map.values().for_each(|pillar| count_masked(pillar, &mut texts, &mut masked));
         if masked > 0 && masked == texts {
@@ -163,9 +171,9 @@ impl OldAnswers {
                     let errors = pillar.get("_errors").map(crate::base::pystr::str).unwrap_or_default();
                     OldNode::Refused(errors)
                 }
-                Some(pillar) if !pillar.is_empty() => OldNode::Answer(OldSections::of_pillar(pillar)),
+                Some(pillar) => OldNode::Answer(OldSections::of_pillar(pillar)),
                 // `false`, or a sentence: the minion did not return.
-                _ => {
+                None => {
                     answers.unanswered.push(minion);
                     continue;
                 }
@@ -191,6 +199,15 @@ impl OldAnswers {
 
     fn add(&mut self, name: Text, nodeinfo: &Map) {
         self.nodes.insert(name, OldNode::Answer(OldSections::of_nodeinfo(nodeinfo)));
+    }
+}
+
+impl OldNode {
+    /// Whether the program gave nothing: an empty pillar. A minion that is in no inventory has it, too.
+    pub(super) fn is_nothing(&self) -> bool {
+        let OldNode::Answer(sections) = self else { return false };
+        sections.classes.is_none()
+            && sections.parameters.as_ref().and_then(Value::as_map).is_some_and(Map::is_empty)
     }
 }
 

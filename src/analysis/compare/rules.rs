@@ -24,6 +24,8 @@ pub(super) enum TurnedOff {
     Flag(&'static str),
     /// A setting whose other value helps nobody: it makes an error of an answer.
     Refusal(&'static str, u32),
+    /// A spelling of a setting that the Python programs do not know, so that the default holds.
+    Alias(&'static str),
     /// Every text but the empty one is true in settings that are true or false.
     Truth,
     /// A rule that no setting turns on.
@@ -116,6 +118,16 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         ruling: "S15",
         sentence: "folders like 'nodes' and 'nodes-old' do not overlap; the Python programs compare the text of their paths",
         change: TurnedOff::Rule(OldRule::FoldersByPrefix),
+    },
+    Alternative {
+        ruling: "S16",
+        sentence: "'ignore_class_regexp' limits 'ignore_class_notfound', as documented; the Python programs do not know this name of the setting",
+        change: TurnedOff::Alias("ignore_class_regexp"),
+    },
+    Alternative {
+        ruling: "S16",
+        sentence: "'ignore_overwritten_missing_reference' counts, as documented; the Python programs do not know this name of the setting",
+        change: TurnedOff::Alias("ignore_overwritten_missing_reference"),
     },
     Alternative {
         ruling: "S17",
@@ -278,6 +290,11 @@ impl Alternative {
                 }
                 Some(("compat_flags", Value::list(flags)))
             }
+            TurnedOff::Alias(alias) => {
+                let row = TABLE.iter().find(|row| row.aliases.contains(&alias))?;
+                let counts = options.contains_key(alias) && !options.contains_key(row.name);
+                counts.then(|| (row.name, row.default_value()))
+            }
             TurnedOff::Refusal(..) | TurnedOff::Truth | TurnedOff::Rule(_) => None,
         }
     }
@@ -301,7 +318,7 @@ impl Alternative {
                     }
                 }
             }
-            TurnedOff::Setting(..) | TurnedOff::Flag(_) => {}
+            TurnedOff::Setting(..) | TurnedOff::Flag(_) | TurnedOff::Alias(_) => {}
         }
         if let Some((name, value)) = self.setting(options) {
             options.insert(Key::from(name), value);

@@ -49,6 +49,16 @@ impl Linearizer<'_> {
             Some(note) => fault.note(note, None),
             None => fault,
         };
+        let fault = if self.settings.ignore_class_notfound {
+            // Python programs know one of the two names only, and ignore the class by the other (S16).
+            let names = "'ignore_class_notfound_regexp', also called 'ignore_class_regexp'";
+            fault.note(
+                format!("'ignore_class_notfound' does not skip it, because {names}, does not match it"),
+                None,
+            )
+        } else {
+            fault
+        };
         let fault = self.with_name(fault, entry, name);
         self.fail(fault);
     }
