@@ -52,6 +52,9 @@ impl Kind {
             Kind::GrainsUnknown { .. } => {
                 Some("name a file with the grains: --grains PATH, or the setting 'known_grains'".into())
             }
+            Kind::GrainUntrusted { grain } if grain.is_empty() => {
+                Some("refer to one grain, and list it with its permitted values in 'trusted_grains'".into())
+            }
             Kind::GrainUntrusted { grain } => {
                 Some(format!("list it with its permitted values in 'trusted_grains': '{grain}: [VALUE, …]'"))
             }

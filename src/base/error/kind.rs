@@ -251,7 +251,9 @@ kinds! {
     /// A class name depends on a grain that the setting `trusted_grains` does not list. A minion writes its
     /// grains itself, so it could choose its classes, and read the pillar of any of them.
     GrainUntrusted { grain: String } "grain-untrusted" 65
-        "a class name depends on the grain '{grain}', which is not trusted";
+        "a class name depends on {}, which {} not trusted",
+        if grain.is_empty() { "all grains".to_owned() } else { format!("the grain '{grain}'") },
+        if grain.is_empty() { "are" } else { "is" };
     /// The value of a trusted grain is not in its list of the setting `trusted_grains`, so it chooses no
     /// class. The message does not repeat the value, because the minion wrote it.
     GrainRefused { grain: String } "grain-refused" 65
@@ -276,9 +278,10 @@ kinds! {
     /// An inventory query must be the whole value. Text, a reference or another query is beside it (Q5).
     QueryEmbedded { query: String } "query-embedded" 65
         "the inventory query '{query}' must stand alone, without text or another query around it";
-    /// The value of an export contains an inventory query (Q6). Queries belong in the parameters.
+    /// An export, or a value that a class name needs, contains an inventory query (Q6). Both are computed before
+    /// queries are answered.
     QueryInExport { query: String } "query-in-export" 65
-        "the inventory query '{query}' must not be in an export";
+        "neither an export nor a class name can depend on the inventory query '{query}'";
     /// An inventory query fails, because an export of another node cannot be computed (Q4). Repair the
     /// export, or leave such nodes out with `+IgnoreErrors`.
     QueryFailed { query: String, node: String } "query-failed" 65
