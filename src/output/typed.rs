@@ -3,8 +3,11 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_path_to_error::Segment;
 
+use crate::base::stack::grow;
+use crate::base::value::{Map, Value};
 use crate::engine::NodeInfo;
 
 /// A parameter that does not fit the type of the caller.
@@ -32,7 +35,8 @@ impl std::error::Error for UnfitParameter {}
 
 impl NodeInfo {
     /// The parameters as a type of the caller. Values have the types of JSON (Y7): a date is an ISO 8601 string,
-    /// binary data is base64, a set is a list, and the keys of mappings are strings.
+    /// binary data is base64, a set is a list, and the keys of mappings are strings. An integer beyond 64 bits is
+    /// the string of its digits, because as a number it would be rounded.
     ///
     /// # Errors
     ///
@@ -40,7 +44,7 @@ impl NodeInfo {
     pub fn parameters_as<T: DeserializeOwned>(&self) -> Result<T, UnfitParameter> {
         let unfit =
             |path: String, reason: String| UnfitParameter { node: self.name.to_string(), path, reason };
-        let data = serde_json::to_value(&self.parameters)
+        let data = serde_json::to_value(without_large(&self.parameters))
             .map_err(|error| unfit(String::new(), error.to_string()))?;
         serde_path_to_error::deserialize(data).map_err(|error| {
             let parts = error.path().iter().map(|segment| match segment {
@@ -51,6 +55,33 @@ impl NodeInfo {
             });
             unfit(parts.collect::<Vec<_>>().join(":"), error.inner().to_string())
         })
+    }
+}
+
+/// The value with the digits of integers beyond 64 bits, which `serde_json` would take for floats.
+fn without_large(value: &Value) -> Value {
+    match value {
+        Value::BigInt(number) if u64::try_from(&**number).is_err() => Value::text(number.to_string()),
+        Value::List(items) => grow(|| Value::list(items.iter().map(without_large).collect())),
+        Value::Map(map) => grow(|| {
+            Value::map(map.iter().map(|(key, value)| (key.clone(), without_large(value))).collect::<Map>())
+        }),
+        other => other.clone(),
+    }
+}
+
+/// The sections of an answer, as `reclass --nodeinfo` prints them, without the time.
+impl Serialize for NodeInfo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut info = serializer.serialize_struct("NodeInfo", 7)?;
+        info.serialize_field("name", &self.name)?;
+        info.serialize_field("uri", &self.uri)?;
+        info.serialize_field("environment", &self.environment)?;
+        info.serialize_field("classes", &*self.classes)?;
+        info.serialize_field("applications", &self.applications)?;
+        info.serialize_field("parameters", &self.parameters)?;
+        info.serialize_field("exports", &self.exports)?;
+        info.end()
     }
 }
 
@@ -98,5 +129,26 @@ mod tests {
         );
         let missing = node("{ports: []}").parameters_as::<Parameters>().expect_err("an error");
         assert_eq!(missing.to_string(), "node 'web1': the parameters do not fit: missing field `since`");
+    }
+    #[test]
+    fn a_large_integer_is_never_rounded() {
+        type Numbers<T> = std::collections::BTreeMap<String, T>;
+        let large = node("{n: 123456789012345678901234567890}");
+        let unfit = large.parameters_as::<Numbers<f64>>().expect_err("an error").to_string();
+        assert!(
+            unfit.starts_with("node 'web1': parameter 'n' does not fit: invalid type: string"),
+            "{unfit}"
+        );
+        let kept = large.parameters_as::<Numbers<serde_json::Value>>().expect("any value");
+        assert_eq!(kept["n"], "123456789012345678901234567890");
+        let most = node("{n: 18446744073709551615}");
+        assert_eq!(most.parameters_as::<Numbers<u64>>().expect("64 bits")["n"], u64::MAX);
+    }
+
+    #[test]
+    fn an_answer_is_data() {
+        let data = serde_json::to_value(node("{a: 2001-02-03}")).expect("JSON");
+        assert_eq!(data["name"], "web1");
+        assert_eq!(data["parameters"], serde_json::json!({"a": "2001-02-03"}));
     }
 }
