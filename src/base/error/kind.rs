@@ -7,6 +7,24 @@ use std::fmt;
 
 use super::short;
 
+/// Picks the fields of a kind that quote an inventory, by their names, so that no kind can be forgotten.
+macro_rules! quoted {
+    (query $field:ident query) => {
+        return Some($field)
+    };
+    (query $field:ident $other:ident) => {};
+    (paths $all:ident $field:ident path) => {
+        $all.push($field)
+    };
+    (paths $all:ident $field:ident folder) => {
+        $all.push($field)
+    };
+    (paths $all:ident $field:ident files) => {
+        $all.extend($field.iter_mut())
+    };
+    (paths $all:ident $field:ident $other:ident) => {};
+}
+
 macro_rules! kinds {
     ($( $(#[doc = $doc:literal])+ $name:ident { $($field:ident : $type:ty),* } $code:literal $exit:literal
         $format:literal $(, $argument:expr)* ; )*) => {
@@ -23,6 +41,19 @@ macro_rules! kinds {
             /// The stable code.
             pub fn code(&self) -> &'static str {
                 match self { $( Kind::$name { .. } => $code, )* }
+            }
+            /// The inventory query in the message: the field `query`.
+            #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
+            pub fn query_mut(&mut self) -> Option<&mut String> {
+                match self { $( Kind::$name { $($field),* } => { $( quoted!(query $field $field); )* None } )* }
+            }
+            /// The paths in the message: the fields `path`, `folder` and `files`. For a revision of git, the
+            /// caller replaces them by display names.
+            #[allow(unused_variables, reason = "a table: few kinds have the fields")]
+            pub fn paths_mut(&mut self) -> Vec<&mut String> {
+                let mut all = Vec::new();
+                match self { $( Kind::$name { $($field),* } => { $( quoted!(paths all $field $field); )* } )* }
+                all
             }
             /// The exit code of a program that ends with it: 65 data, 74 not found, 2 usage, 1 unexpected.
             pub fn exit_code(&self) -> u8 {

@@ -28,29 +28,6 @@ impl Fault {
 }
 
 impl Kind {
-    /// The inventory query in the message.
-    pub fn query_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Kind::QueryEmbedded { query }
-            | Kind::QueryInExport { query }
-            | Kind::QueryFailed { query, .. }
-            | Kind::QueryOperand { query, .. } => Some(query),
-            _ => None,
-        }
-    }
-
-    /// The paths in the message. For a revision of git, the caller replaces them by display names.
-    pub fn paths_mut(&mut self) -> Vec<&mut String> {
-        match self {
-            Kind::DirectoryNotFound { path, .. }
-            | Kind::DirectoryUnreadable { path, .. }
-            | Kind::FileUnreadable { path, .. } => vec![path],
-            Kind::DuplicateDefinition { files, .. } => files.iter_mut().collect(),
-            Kind::NodeNotFound { folder, .. } | Kind::ClassNotFound { folder, .. } => vec![folder],
-            _ => Vec::new(),
-        }
-    }
-
     /// The setting that caused it, and the key or text in its value.
     pub(super) fn setting(&self) -> Option<(&str, Option<&str>)> {
         match self {
@@ -66,7 +43,84 @@ impl Kind {
             Kind::SettingPattern { name, pattern, .. } => Some((name, Some(pattern))),
             Kind::UriOverlap { .. } => Some(("classes_uri", None)),
             Kind::StorageUnsupported { .. } => Some(("storage_type", None)),
-            _ => None,
+            // No `_`: whoever adds a kind decides here.
+            Kind::ConfigFile { .. }
+            | Kind::ConfigurationUnread { .. }
+            | Kind::DirectoryNotFound { .. }
+            | Kind::DirectoryUnreadable { .. }
+            | Kind::FileUnreadable { .. }
+            | Kind::DuplicateDefinition { .. }
+            | Kind::NodeNotFound { .. }
+            | Kind::GitProgram { .. }
+            | Kind::GitFetch { .. }
+            | Kind::GitAccess { .. }
+            | Kind::GitTimeout { .. }
+            | Kind::GitCache { .. }
+            | Kind::GitBranch { .. }
+            | Kind::GitStale { .. }
+            | Kind::EtcdUnreachable { .. }
+            | Kind::EtcdStale { .. }
+            | Kind::EtcdConflict { .. }
+            | Kind::YamlSyntax { .. }
+            | Kind::YamlTag { .. }
+            | Kind::YamlLimit { .. }
+            | Kind::DuplicateKey { .. }
+            | Kind::FileEmpty { .. }
+            | Kind::NotAMapping { .. }
+            | Kind::SectionType { .. }
+            | Kind::EntryType { .. }
+            | Kind::ClassNameInvalid { .. }
+            | Kind::UnknownSection { .. }
+            | Kind::ReferenceSyntax { .. }
+            | Kind::QuerySyntax { .. }
+            | Kind::ClassNotFound { .. }
+            | Kind::ClassCycle { .. }
+            | Kind::ClassReference { .. }
+            | Kind::ClassNeedsPillar { .. }
+            | Kind::ClassSkipped { .. }
+            | Kind::ReferenceNotFound { .. }
+            | Kind::ReferenceCycle { .. }
+            | Kind::MergeType { .. }
+            | Kind::ConstantChanged { .. }
+            | Kind::MergeOption { .. }
+            | Kind::MergeKeyMissing { .. }
+            | Kind::MergeKeyDuplicate { .. }
+            | Kind::RemovalWithValue { .. }
+            | Kind::GrainsSet { .. }
+            | Kind::GrainsUnknown { .. }
+            | Kind::GrainUntrusted { .. }
+            | Kind::GrainRefused { .. }
+            | Kind::PillarUntrusted { .. }
+            | Kind::DefaultSyntax { .. }
+            | Kind::OverwrittenReference { .. }
+            | Kind::DefaultUsed { .. }
+            | Kind::DroppedUnrendered { .. }
+            | Kind::QueryEmbedded { .. }
+            | Kind::QueryInExport { .. }
+            | Kind::QueryFailed { .. }
+            | Kind::QueryOperand { .. }
+            | Kind::EvaluationLimit { .. }
+            | Kind::Revision { .. }
+            | Kind::NothingToExplain { .. }
+            | Kind::NothingMatches { .. }
+            | Kind::OldAnswers { .. }
+            | Kind::OldProgram { .. }
+            | Kind::OldRefusal { .. }
+            | Kind::Lint { .. }
+            | Kind::BaselineInvalid { .. }
+            | Kind::EditRefused { .. }
+            | Kind::EditReference { .. }
+            | Kind::NameRefused { .. }
+            | Kind::PathRefused { .. }
+            | Kind::NodeExists { .. }
+            | Kind::FileUnwritable { .. }
+            | Kind::FolderUnflushed { .. }
+            | Kind::LockTimeout { .. }
+            | Kind::HostWithoutGroup { .. }
+            | Kind::FolderUsed { .. }
+            | Kind::WireType { .. }
+            | Kind::Usage { .. }
+            | Kind::Internal { .. } => None,
         }
     }
 }
