@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use reclass::configuration::with_file;
 use reclass::lint::lint;
-use reclass::report::{Level, full_finding};
+use reclass::report::{Level, full_findings};
 use reclass::value::{Key, Map, Value};
 use reclass::{Error, Finding};
 
@@ -21,8 +21,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/inventory")
 fn main() -> Result<ExitCode, Error> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| EXAMPLE.to_owned());
     let findings = findings(&folder)?;
-    for finding in &findings {
-        println!("{}", full_finding(finding, false, &|path| std::fs::read_to_string(path).ok()));
+    for text in full_findings(&findings, false, &|path| std::fs::read_to_string(path).ok()) {
+        println!("{text}");
     }
     Ok(if findings.iter().all(is_note) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

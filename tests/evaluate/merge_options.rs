@@ -411,11 +411,16 @@ fn compare(inventory: &Inventory, layers: &[Layer]) {
     }
 }
 
+/// `RECLASS_MERGE_OPTIONS_SEEDS` is the number of inventories.
+fn seeds(short: u64) -> std::ops::Range<u64> {
+    let named = std::env::var("RECLASS_MERGE_OPTIONS_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..named.unwrap_or(if support::is_long() { 4_000 } else { short })
+}
+
 #[test]
 fn random_lists_merge_as_in_a_naive_fold() {
-    let seeds = if support::is_long() { 4_000 } else { 400 };
-    let folder = tempfile::tempdir().unwrap();
-    for seed in 0..seeds {
+    let folder = support::inventory::folder();
+    for seed in seeds(400) {
         let mut random = Random(seed);
         let base = folder.path().join(seed.to_string());
         let mut layers: Vec<Layer> = (0..2 + random.below(4)).map(|_| layer(&mut random)).collect();
@@ -434,9 +439,8 @@ fn random_lists_merge_as_in_a_naive_fold() {
 /// Nodes with the same classes share results. Each asks for itself, or all are asked at once, in any order.
 #[test]
 fn nodes_with_the_same_classes_have_their_own_lists() {
-    let seeds = if support::is_long() { 4_000 } else { 200 };
-    let folder = tempfile::tempdir().unwrap();
-    for seed in 0..seeds {
+    let folder = support::inventory::folder();
+    for seed in seeds(200) {
         let mut random = Random(seed);
         let base = folder.path().join(seed.to_string());
         let classes: Vec<Layer> = (0..1 + random.below(3)).map(|_| layer(&mut random)).collect();
