@@ -21,7 +21,7 @@ use crate::storage::fs::{DiskFingerprint, fingerprint};
 use crate::storage::private::{PrivateFolder, message};
 
 /// A fetch that fails faster than this is cheap, and new settings may correct it, so there is no extra pause.
-const QUICK: Duration = Duration::from_millis(500);
+const QUICK: Duration = Duration::from_millis(800);
 /// Pause after a failed fetch, as a multiple of its duration.
 const REST: u32 = 4;
 /// Maximum pause after a failed fetch.
