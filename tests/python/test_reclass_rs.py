@@ -197,6 +197,34 @@ def test_relative_paths(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reclass.nodeinfo("web1").applications == ["nginx", "cron"]
 
 
+def test_flags_look_as_those_of_reclass_rs() -> None:
+    dots, null = CompatFlag.ComposeNodeNameLiteralDots, CompatFlag.NestedReferenceNullAsNone
+    assert [repr(dots), str(null)] == [
+        "CompatFlag.ComposeNodeNameLiteralDots",
+        "CompatFlag.NestedReferenceNullAsNone",
+    ]
+    assert [int(dots), int(null)] == [0, 1]
+    assert dots == 0
+    assert dots not in (1, null)
+    assert {dots: 1}[CompatFlag.ComposeNodeNameLiteralDots] == 1
+
+
+def test_wrong_arguments_raise_what_reclass_rs_raises(site: Path) -> None:
+    for ignored in (True, False):
+        options = {"ignore_class_notfound": ignored, "ignore_class_notfound_regexp": ["a("]}
+        with pytest.raises(ValueError, match=r"^Error while compiling class_notfound_regexp patterns: "):
+            Config.from_dict(str(site), options)
+    for count, error in ((-1, OverflowError), ("x", TypeError), (1.5, TypeError), (None, TypeError)):
+        with pytest.raises(error):
+            Reclass.set_thread_count(count)  # type: ignore[arg-type]
+    assert Reclass._threads == 0
+
+
+def test_the_module_lists_the_names_of_reclass_rs() -> None:
+    assert "os" not in dir(reclass_rs)
+    assert {"Reclass", "Config", "CompatFlag", "buildinfo"} <= set(dir(reclass_rs))
+
+
 def test_flags_change_answers_and_not_the_settings_of_others(write: Write) -> None:
     base = write({"nodes/a.b": "{}", "classes/x": "{}"})
     made = Config.from_dict(str(base), {"compose_node_name": True})

@@ -10,6 +10,7 @@ follow, and ``__cause__`` is the :class:`~saltext.reclass.ReclassError`.
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import sys
@@ -64,6 +65,17 @@ class CompatFlag(Enum):
         """The flag in the other two spellings, ``nested-reference-null-as-none`` and with underscores."""
         camel = "".join(word.capitalize() for word in re.split("[-_]", str(value)))
         return next((flag for flag in cls if flag.value == camel), None)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __int__(self) -> int:
+        return list(CompatFlag).index(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, int) and other == int(self))
+
+    __hash__ = Enum.__hash__
 
 
 @final
@@ -165,6 +177,8 @@ class Config:
         settings.update({name: os.path.abspath(path) for name, path in self._paths.items()})
         base = os.path.abspath(self._inventory_path)
         try:
+            # The engine reads the patterns only where missing classes are ignored.
+            _engine.Inventory(inventory_base_uri=base, **{**settings, "ignore_class_notfound": True})
             return _engine.Inventory(inventory_base_uri=base, threads=Reclass._threads, **settings)
         except ReclassError as error:
             if error.code == "uri-overlap":
@@ -469,8 +483,14 @@ class Reclass:
 
     @classmethod
     def set_thread_count(cls, count: int) -> None:
-        """Sets how many threads render the inventories that are opened from now on; 0 for all processors."""
-        cls._threads = count
+        """Sets how many threads render the inventories that are opened from now on; 0 for all processors.
+
+        Raises ``TypeError`` for what is no integer, ``OverflowError`` for a negative one.
+        """
+        count = operator.index(count)
+        if count < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        cls._threads = min(count, 2**32 - 1)
 
     def set_compat_flag(self, flag: CompatFlag) -> None:
         """Sets a flag."""
@@ -524,3 +544,8 @@ def buildinfo() -> dict[str, str]:
 def install() -> None:
     """Makes ``import reclass_rs`` find this module, in this process."""
     sys.modules["reclass_rs"] = sys.modules[__name__]
+
+
+def __dir__() -> list[str]:
+    """The names of reclass-rs, without what this module imports."""
+    return sorted(__all__)
