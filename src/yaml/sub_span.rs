@@ -14,8 +14,12 @@ const MOST_BYTES: usize = 64 * 1024;
 /// `scalar` is the file from the scalar on. Returns the position of the whole scalar if the part cannot
 /// be located, or is too far from its start.
 pub fn sub_span(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
-    let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
     let (offset, length) = (within.0 as usize, within.1 as usize);
+    // No escape is shorter than half of its character.
+    if offset > 2 * MOST_BYTES {
+        return site.clone();
+    }
+    let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
     let mut start: Option<&CharPosition> = None;
     let mut width = 0u32;
     let positions = positions(site, &text, offset + length).unwrap_or_default();

@@ -122,11 +122,11 @@ impl Finder<'_> {
         let delimiter = &self.computation.settings.delimiter;
         visit::references(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
-            let span = Some((&template.source, reference.span));
-            let site = site(self.computation.inputs, origin, span);
-            self.rows.extend(
-                bearing.map(|bearing| row_of(reference.written.clone(), bearing, site, within, users)),
-            );
+            self.rows.extend(bearing.map(|bearing| {
+                let span = Some((&template.source, reference.span));
+                let site = site(self.computation.inputs, origin, span);
+                row_of(reference.written.clone(), bearing, site, within, users)
+            }));
         });
     }
 
