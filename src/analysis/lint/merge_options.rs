@@ -70,7 +70,6 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for claim @ (counts, ..) in &uses.claims {
         claims.entry(counts.origin.file).or_insert_with(Vec::new).push(claim);
     }
-    #[expect(clippy::iter_over_hash_type, reason = "findings are sorted in the end")]
     for removal @ (origin, _) in uses.removals.iter().filter(|(_, item)| !item.removes) {
         removals.entry(origin.file).or_insert_with(Vec::new).push(removal);
     }
