@@ -483,6 +483,7 @@ impl Files {
                     let what = if item.is_class { "class" } else { "node" };
                     let empty = Fault::new(Kind::FileEmpty { what, name: name.to_string() });
                     let empty = empty.at_site(Site::file(shown.clone()));
+                    // A full disk leaves empty files, which would take parameters from all nodes that have them (S22).
                     if &*settings.empty_files == "error" {
                         return Err(Error::from(empty).into());
                     }
