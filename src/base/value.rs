@@ -4,6 +4,7 @@
 //! of keys and the sign of zero count, and `nan` equals `nan`. [`Key`] has the looser equality of
 //! Python's dict keys, where `1`, `1.0` and `true` are one key.
 
+mod copy;
 mod serialize;
 mod weak;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use arcstr::ArcStr;
 use num_bigint::BigInt;
 
+pub use copy::{Copying, has_objects};
 pub use serialize::{INDEX, apart};
 pub use weak::WeakContainer;
 

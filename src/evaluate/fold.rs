@@ -15,7 +15,7 @@ use crate::base::error::{Fault, Kind};
 use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
-use crate::base::value::{Key, Value};
+use crate::base::value::{Copying, Key, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
@@ -452,11 +452,15 @@ impl Evaluator<'_> {
     ) -> Result<(), Stop> {
         let earlier = take(output);
         let mut list = match earlier.whnf {
-            Whnf::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| ListSlot {
-                items: shared.items.clone(),
-                origin,
-                dynamic: shared.dynamic,
-                constant: OnceLock::new(),
+            Whnf::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| {
+                let mut copying = Copying::default();
+                // The forks copy the objects of the first list (Y7). Those in containers in it stay shared here.
+                let copy = |item: &Slot| match item {
+                    Slot::Value(value, origin) => Slot::Value(copying.value(value), *origin),
+                    other => other.clone(),
+                };
+                let items = shared.items.iter().map(copy).collect();
+                ListSlot { items, origin, dynamic: shared.dynamic, constant: OnceLock::new() }
             }),
             other => ListSlot::new(items(&other, before).collect(), origin),
         };

@@ -10,7 +10,7 @@ use crate::base::failpoints::failpoint;
 use crate::base::old_rules::OldRule;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
-use crate::base::value::{CONTAINER, Key, Map, Text, Value};
+use crate::base::value::{CONTAINER, Copying, Key, Map, Text, Value, has_objects};
 use crate::evaluate::{Evaluator, Extent, Found, Stop, Whnf};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};
@@ -36,8 +36,23 @@ pub struct Outcome {
     pub nodes: Vec<(Text, Option<Value>)>,
     /// The value of the query: a mapping of the values by node, or a list of the nodes.
     value: Value,
+    /// Whether the value has objects, which each query copies (Y7).
+    has_objects: bool,
     /// Whether the memory of the outcome is counted for a node that asked.
     counted: AtomicBool,
+}
+
+impl Outcome {
+    /// The value for one query of one node.
+    fn value(&self) -> Value {
+        match &self.value {
+            Value::Map(map) if self.has_objects => {
+                let copies = map.iter().map(|(node, value)| (node.clone(), Copying::default().value(value)));
+                Value::map(copies.collect())
+            }
+            value => value.clone(),
+        }
+    }
 }
 
 /// A query with the values that it takes from the asking node.
@@ -75,7 +90,7 @@ impl Question {
         } else {
             Value::list(nodes.iter().map(|(node, _)| Value::Str(node.clone())).collect())
         };
-        Outcome { nodes, value, counted: AtomicBool::new(false) }
+        Outcome { nodes, has_objects: has_objects(&value), value, counted: AtomicBool::new(false) }
     }
 
     fn passes(&self, exports: &ExportedValues) -> bool {
@@ -126,7 +141,7 @@ impl Evaluator<'_> {
             self.bytes += outcome.nodes.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
         }
         let rules = self.settings.old_rules;
-        let value = match &outcome.value {
+        let value = match outcome.value() {
             value if rules.has(OldRule::NoEnvironment) && !query.all_environments => match value {
                 Value::Map(_) => Value::map(Map::default()),
                 _ => Value::list(Vec::new()),
@@ -134,7 +149,7 @@ impl Evaluator<'_> {
             Value::List(nodes) if rules.has(OldRule::NodesReversed) => {
                 Value::list(nodes.iter().rev().cloned().collect())
             }
-            value => value.clone(),
+            value => value,
         };
         Ok(Whnf::Value(value).into())
     }

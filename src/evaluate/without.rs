@@ -56,7 +56,7 @@ impl Without<'_> {
             }
             Slot::Text(_, origin) | Slot::Query(_, origin) => Slot::Value(Value::text(MASK), *origin),
             Slot::List(list) => {
-                let items = list.items.iter().map(|item| self.slot(item, cover)).collect();
+                let items = list.items.iter().map(|item| self.slot(item, cover.item())).collect();
                 Slot::List(Arc::new(ListSlot::new(items, list.origin)))
             }
             Slot::Raw(raw) => {
