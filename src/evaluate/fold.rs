@@ -166,7 +166,6 @@ impl Evaluator<'_> {
                 && self.replaces_text(&entries[index..], &mut ahead)
             {
                 replaced.push(entry.clone());
-                output_origin = origin;
                 continue;
             }
             let new = match known.map_or_else(|| self.compute(&entry.slot), Ok) {

@@ -9,7 +9,7 @@ use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
-use crate::base::value::{CONTAINER, Copying, Key, Map, Text, Value, has_objects};
+use crate::base::value::{CONTAINER, Copying, Key, Text, Value, has_objects};
 use crate::evaluate::{Evaluator, Extent, Found, Stop, Whnf};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};

@@ -312,6 +312,7 @@ impl PathRules {
     }
 
     /// The same rules, for what a reference brings if `data` is set.
+    #[must_use]
     pub fn as_data(&self, data: bool) -> PathRules {
         PathRules { data: self.data || data, ..self.clone() }
     }

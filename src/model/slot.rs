@@ -64,6 +64,7 @@ pub struct RawSlot {
 
 /// A mapping that merges. Its keys are strings, except below a key with a prefix.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says what is somewhere below")]
 pub struct MapSlot {
     /// The entries.
     pub entries: Entries,

@@ -443,7 +443,7 @@ fn nodes_with_the_same_classes_have_their_own_lists() {
     for seed in seeds(200) {
         let mut random = Random(seed);
         let base = folder.path().join(seed.to_string());
-        let classes: Vec<Layer> = (0..1 + random.below(3)).map(|_| layer(&mut random)).collect();
+        let classes: Vec<Layer> = (0..=random.below(3)).map(|_| layer(&mut random)).collect();
         let names: Vec<String> = (0..classes.len()).map(|number| format!("c{number}")).collect();
         let mut nodes = Vec::new();
         for number in 0..4 {

@@ -14,7 +14,7 @@ use crate::base::value::{Key, Text};
 use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::ClassEntry;
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::{Part, Template};
+use crate::model::template::Template;
 
 /// A class name without references.
 pub(super) struct ResolvedName {

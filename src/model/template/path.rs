@@ -3,7 +3,6 @@
 use super::FixedPath;
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::path::{find, split_path};
-use crate::base::value::Text;
 
 /// Splits the inside of a reference without nested references (R7).
 pub fn split_default(inside: &str, delimiter: &str, rules: OldRules) -> FixedPath {

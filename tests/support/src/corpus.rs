@@ -82,16 +82,13 @@ pub fn load() -> Vec<Case> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
     let mut cases: Vec<Case> = files.iter().flat_map(|file| small_cases(file)).collect();
     cases.sort_by(|one, other| one.id.cmp(&other.id));
-    match real() {
-        Some(real) => {
-            let real = folders(&real).into_iter().filter(|path| path.join("case.json").is_file());
-            cases.extend(real.map(|folder| real_case(&folder)));
-        }
-        None => {
-            let why = format!("{REAL} real inventories are not beside the repository (RECLASS_SHARED)");
-            println!("not tested: {why}");
-            crate::note_skipped(&why);
-        }
+    if let Some(real) = real() {
+        let real = folders(&real).into_iter().filter(|path| path.join("case.json").is_file());
+        cases.extend(real.map(|folder| real_case(&folder)));
+    } else {
+        let why = format!("{REAL} real inventories are not beside the repository (RECLASS_SHARED)");
+        println!("not tested: {why}");
+        crate::note_skipped(&why);
     }
     cases
 }
