@@ -17,7 +17,7 @@ use std::sync::Arc;
 use arcstr::ArcStr;
 use num_bigint::BigInt;
 
-pub use copy::{Copying, has_objects};
+pub use copy::{ObjectCopies, has_objects};
 pub use serialize::{INDEX, apart};
 pub use weak::WeakContainer;
 

@@ -12,9 +12,10 @@ use rustc_hash::FxHashSet;
 use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
+use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
-use crate::base::value::{Copying, Key, Value};
+use crate::base::value::{Key, ObjectCopies, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
@@ -79,7 +80,14 @@ impl MergeKind {
 
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
-        let skip = replaced_count(&stack.entries);
+        let rules = self.settings.old_rules;
+        let skip = match stack.entries.last() {
+            _ if rules.has(OldRule::ReplacedValues) => 0,
+            Some(last) if rules.has(OldRule::LastScalar) && is_last_scalar(&last.slot) => {
+                stack.entries.len() - 1
+            }
+            _ => replaced_count(&stack.entries),
+        };
         let forgive = self.settings.ignore_overwritten_missing_references;
         let entries = &stack.entries[skip..];
         let found = self.fold_entries(entries, entries.len(), forgive);
@@ -144,11 +152,10 @@ impl Evaluator<'_> {
             return Err(FailedEntry::at(0, stop));
         }
         let mut output_origin = Origin::NONE;
-        let mut missing = None;
         let (mut constant, mut changed) = (false, false);
-        let (mut replaced, mut ahead) = (Vec::new(), None);
+        let (mut missing, mut replaced, mut ahead) = (None, Vec::new(), None);
         // A fast evaluation that fails is repeated, and a trace shows the value of each text.
-        let lazy = !T::TRACES && !self.is_fast();
+        let lazy = !T::TRACES && !self.is_fast() && !self.settings.old_rules.has(OldRule::ReplacedValues);
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
@@ -191,7 +198,8 @@ impl Evaluator<'_> {
             if constant {
                 // Repeating the same value is no change (M5).
                 let strict = self.settings.strict_constant_parameters;
-                let same = !strict || self.same_value(output, &new).map_err(at)?;
+                let once = self.settings.old_rules.has(OldRule::ConstantsOnce);
+                let same = !strict || !once && self.same_value(output, &new).map_err(at)?;
                 let effect = match (strict, same) {
                     (false, _) => Effect::Ignored,
                     (true, true) => Effect::Repeats,
@@ -443,7 +451,7 @@ impl Evaluator<'_> {
         let earlier = take(output);
         let mut list = match earlier.whnf {
             Whnf::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| {
-                let mut copying = Copying::default();
+                let mut copying = ObjectCopies::default();
                 // The forks copy the objects of the first list (Y7). Those in containers in it stay shared here.
                 let copy = |item: &Slot| match item {
                     Slot::Value(value, origin) => Slot::Value(copying.value(value), *origin),
@@ -497,6 +505,15 @@ fn has_rules(slot: &Slot) -> bool {
 /// Whether a reference or a query brings the value, so that a `~` in it removes no item (M11).
 pub(super) fn is_data(slot: &Slot) -> bool {
     !matches!(slot, Slot::Map(_) | Slot::Raw(_))
+}
+
+/// Whether a slot is text, or a scalar other than null.
+fn is_last_scalar(slot: &Slot) -> bool {
+    match slot {
+        Slot::Value(value, _) => !matches!(value, Value::Null | Value::List(_) | Value::Map(_)),
+        Slot::Text(template, _) => template.parts.len() > 1,
+        _ => false,
+    }
 }
 
 /// Moves a value out and leaves null.

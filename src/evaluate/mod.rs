@@ -28,6 +28,7 @@ use std::sync::Arc;
 use indexmap::Equivalent;
 
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
+use crate::base::old_rules::OldRule;
 use crate::base::pattern::push_escaped;
 use crate::base::settings::Settings;
 use crate::base::size::ValueSize;
@@ -469,6 +470,11 @@ impl<'a> Evaluator<'a> {
                     match &value {
                         Value::Str(text) => out.push_str(text),
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
+                        Value::Map(_) | Value::List(_)
+                            if self.settings.old_rules.has(OldRule::ContainersAsJson) =>
+                        {
+                            out.push_str(&crate::base::json::dumps(&value, false));
+                        }
                         value => out.push_str(&crate::base::pystr::str(value)),
                     }
                 }

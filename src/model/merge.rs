@@ -171,7 +171,8 @@ impl Normalized {
         if prefix.any() {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
-            insert::<false>(&mut self.entries, key, single(typed(slot, prefixes), prefix), prefixes);
+            let slot = if prefixes.rules.has(OldRule::PrefixesAtTop) { slot } else { typed(slot, prefixes) };
+            insert::<false>(&mut self.entries, key, single(slot, prefix), prefixes);
         } else {
             insert::<false>(&mut self.entries, key, slot, prefixes);
         }

@@ -14,6 +14,7 @@ use super::construct;
 use super::events::{Event, Events};
 use super::slip;
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::size::TEXT_UNIT;
 use crate::base::source::{Site, Span, Spans};
@@ -26,15 +27,21 @@ pub struct DocumentLimits {
     pub depth: usize,
     /// Maximum number of nodes.
     pub nodes: usize,
+    /// Whether scalars are those of YAML 1.2 (Y1).
+    pub yaml12: bool,
 }
 
 impl DocumentLimits {
     /// The limits of the settings.
     pub fn of(settings: &Settings) -> DocumentLimits {
-        DocumentLimits { depth: settings.limit_depth as usize, nodes: settings.limit_file_values as usize }
+        DocumentLimits {
+            depth: settings.limit_depth as usize,
+            nodes: settings.limit_file_values as usize,
+            yaml12: settings.old_rules.has(OldRule::Yaml12),
+        }
     }
     /// The maximum of the limits.
-    pub const HIGHEST: DocumentLimits = DocumentLimits { depth: 1_000, nodes: 10_000_000 };
+    pub const HIGHEST: DocumentLimits = DocumentLimits { depth: 1_000, nodes: 10_000_000, yaml12: false };
 }
 
 /// A YAML document: the tree and the spans of its nodes.

@@ -105,7 +105,11 @@ impl<'a> Constructor<'a> {
         match &written.tag {
             Some(tag) => Tag::from_uri(tag).ok_or(tag),
             None => Ok(match &written.content {
-                GraphContent::Scalar { text, plain: true } => resolve::implicit(text),
+                GraphContent::Scalar { text, plain: true } => match resolve::implicit(text) {
+                    // The tag of a string that may be another value in YAML 1.2.
+                    tag if tag == Tag::Merge || !self.limits.yaml12 => tag,
+                    _ => Tag::Str,
+                },
                 GraphContent::Scalar { .. } => Tag::Str,
                 GraphContent::Sequence(_) => Tag::Seq,
                 GraphContent::Mapping(_) => Tag::Map,
@@ -180,6 +184,16 @@ impl<'a> Constructor<'a> {
             }
         };
         if tag == Tag::Str {
+            let is_plain = || {
+                let written = self.written(index);
+                written.tag.is_none() && matches!(written.content, GraphContent::Scalar { plain: true, .. })
+            };
+            if self.limits.yaml12
+                && is_plain()
+                && let Some(value) = resolve::implicit12(text)
+            {
+                return value;
+            }
             return Value::Str((self.intern)(text));
         }
         match resolve::construct(tag, text) {

@@ -87,6 +87,41 @@ pub(super) fn implicit(text: &str) -> Tag {
     }
 }
 
+/// The value of a plain scalar in YAML 1.2, as reclass-rs reads it; `None` for a string.
+pub(super) fn implicit12(text: &str) -> Option<Value> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
+        "true" | "True" | "TRUE" => return Some(Value::Bool(true)),
+        "false" | "False" | "FALSE" => return Some(Value::Bool(false)),
+        ".nan" | ".NaN" | ".NAN" => return Some(Value::Float(f64::NAN)),
+        _ => {}
+    }
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
+        return Some(Value::Float(f64::INFINITY.copysign(f64::from(sign))));
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = unsigned.strip_prefix(prefix) {
+            return i64::from_str_radix(digits, radix)
+                .ok()
+                .map(|number| Value::Int(number * i64::from(sign)));
+        }
+    }
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !unsigned.contains(|c: char| c.is_ascii_digit()) || !unsigned.chars().all(is_number) {
+        return None;
+    }
+    // Zeros in front make a string.
+    if unsigned.len() > 1 && unsigned.starts_with('0') && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    match text.parse::<i64>() {
+        Ok(number) => Some(Value::Int(number)),
+        Err(_) => text.parse().ok().map(Value::Float),
+    }
+}
+
 fn implicit_number(text: &[u8]) -> Tag {
     if is_float(text) {
         Tag::Float

@@ -20,9 +20,9 @@ pub fn has_objects(value: &Value) -> bool {
 
 /// One copy. An object that occurs twice in it stays one object.
 #[derive(Default)]
-pub struct Copying(FxHashMap<usize, Value>);
+pub struct ObjectCopies(FxHashMap<usize, Value>);
 
-impl Copying {
+impl ObjectCopies {
     /// The value with new objects.
     pub fn value(&mut self, value: &Value) -> Value {
         if !has_objects(value) {
