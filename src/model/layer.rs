@@ -353,6 +353,10 @@ impl Builder<'_> {
                 &[]
             }
         };
+        if let Some(invalid) = too_many(entries.len()) {
+            self.fail(MERGE_OPTIONS, invalid.in_file().at(self.origin(node.index)));
+            return Vec::new();
+        }
         let mut declarations = Vec::with_capacity(entries.len());
         for entry in entries {
             let origin = self.origin(entry.key_index);
@@ -364,9 +368,6 @@ impl Builder<'_> {
                     self.fail(MERGE_OPTIONS, invalid.in_file().at(origin));
                 }
             }
-        }
-        if let Some(invalid) = too_many(&declarations) {
-            self.fail(MERGE_OPTIONS, invalid.in_file().at(self.origin(node.index)));
         }
         declarations
     }

@@ -93,13 +93,13 @@ pub fn of_settings(settings: &Settings) -> Result<Option<Arc<MergeRules>>, Fault
             return Err(Fault::new(Kind::SettingType { name, expected, actual }));
         }
     };
+    if let Some(invalid) = too_many(map.len()) {
+        return Err(invalid.in_setting());
+    }
     let mut declarations = Vec::with_capacity(map.len());
     for (pattern, value) in map.iter() {
         let declaration = declaration(&pattern.0, value, &settings.delimiter, Origin::NONE);
         declarations.push(Arc::new(declaration.map_err(InvalidOption::in_setting)?));
-    }
-    if let Some(invalid) = too_many(&declarations) {
-        return Err(invalid.in_setting());
     }
     Ok((!declarations.is_empty()).then(|| Arc::new(MergeRules(declarations))))
 }
@@ -128,9 +128,9 @@ impl InvalidOption {
 }
 
 /// The longest pattern, in bytes. Comparing it with a key takes time for each of its characters.
-const LONGEST_PATTERN: usize = 1_000;
+const LONGEST_PATTERN: usize = 200;
 /// The most patterns of one file. Each key of a layer is compared with each of them.
-const MOST_PATTERNS: usize = 1_000;
+const MOST_PATTERNS: usize = 200;
 
 const WORDS: [&str; 3] = ["extend", "replace", "unique"];
 const FIELDS: [&str; 4] = ["strategy", "by", "items", "remove"];
@@ -380,7 +380,7 @@ impl PathRules {
 }
 
 /// Refuses more patterns than each key can be compared with.
-pub fn too_many(declarations: &[Arc<Declaration>]) -> Option<InvalidOption> {
+pub fn too_many(patterns: usize) -> Option<InvalidOption> {
     let message = || format!("there are more than {MOST_PATTERNS} patterns");
-    (declarations.len() > MOST_PATTERNS).then(|| InvalidOption::new(message()))
+    (patterns > MOST_PATTERNS).then(|| InvalidOption::new(message()))
 }

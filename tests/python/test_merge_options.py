@@ -1,4 +1,4 @@
-"""Random lists with references and removals: Python, ``reclass -n`` and ``reclass -i`` answer as a plain model."""
+"""Random lists with references and removals: Python, ``-n`` and ``-i`` answer as a plain model."""
 
 from __future__ import annotations
 

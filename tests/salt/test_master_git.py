@@ -83,7 +83,7 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
     assert fetched["commits"] == {"master": head.stdout.decode().strip()}
     assert fetched["source"] == "../served.git"
     assert 0 <= fetched["age"] < 600
-    assert answer.data["inventories"][0]["changes"] == "the repositories are fetched again after 1 seconds"
+    assert answer.data["inventories"][0]["changes"] == "the repositories are fetched again after 1 s"
 
     served.rename(site.folder / "away.git")
     time.sleep(1.1)

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 pytestmark = [
-    pytest.mark.needs(
-        "sshd", SSHD and shutil.which("scp"), "install a server and a client of OpenSSH"
-    ),
+    pytest.mark.needs("sshd", SSHD and shutil.which("scp"), "install a server and a client of OpenSSH"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can log in without a password"),
 ]
 

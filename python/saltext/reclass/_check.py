@@ -204,7 +204,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
     else:
         interval = settings.get("git_fetch_interval", 60)
-        inventory["changes"] = f"the repositories are fetched again after {interval} seconds"
+        inventory["changes"] = f"the repositories are fetched again after {interval} s"
     if folders and not watching and settings.get("cache", "auto") in ("auto", "inotify"):
         remarks.append(
             "the folders cannot be watched, so each answer compares the stamps of all files it depends on. "

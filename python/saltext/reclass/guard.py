@@ -28,11 +28,14 @@ def main() -> None:
     folder: Path = parser.parse_args().folder.absolute()
     # The user of the master must be able to read them.
     os.umask(0o022)
-    for source, copy in copies(folder):
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        new = copy.with_suffix(".new")
-        new.write_bytes(source.read_bytes())
-        os.replace(new, copy)
+    try:
+        for source, copy in copies(folder):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            new = copy.with_suffix(".new")
+            new.write_bytes(source.read_bytes())
+            os.replace(new, copy)
+    except OSError as error:
+        parser.exit(74, f"cannot write into '{folder}': {error.strerror}\n")
     print(f"module_dirs:\n  - {folder}")
 
 
