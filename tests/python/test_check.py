@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import _check, _commands, _versions
+from saltext.reclass import _check, _metadata, _versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,14 +53,13 @@ def test_empty_files_are_named(write: Write) -> None:
     report = _check.check(options(settings))
     assert (report["problems"], report["retcode"]) == ([], 0)
     assert [remark for remark in report["remarks"] if remark.startswith(name)]
-    context: dict[str, Any] = {}
-    assert _commands.validate_pillar(settings, None, context)["web1"].startswith(f"warning: {name}")
-    assert context == {}
+    errors = _metadata.pillar_errors(settings)
+    assert set(errors.values()) == {""}
+    assert _metadata.with_empty_files(settings, errors)["web1"].startswith(f"warning: {name}")
     settings["empty_files"] = "error"
     report = _check.check(options(settings))
     assert [problem for problem in report["problems"] if problem.startswith(name)]
-    assert "(file-empty)" in _commands.validate_pillar(settings, None, context)["web1"]
-    assert context == {"retcode": 1}
+    assert "(file-empty)" in _metadata.pillar_errors(settings)["web1"]
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> Non
         "-    address: 10.0.0.1  # of the router\n+    address: 10.0.0.2  # of the router\n",
         "old": {"parameters": {"_param": {"address": "10.0.0.1"}}},
         "new": {"parameters": {"_param": {"address": "10.0.0.2"}}},
+        "warning": None,
     }
     assert path.read_text() == before
     assert editor.set_cluster_param("address", "10.0.0.2", "prague") == edit

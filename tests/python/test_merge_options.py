@@ -106,8 +106,9 @@ def inventory(rng: random.Random, base: Path) -> dict[str, dict[str, list[Any]]]
 
 
 def asked(base: Path, *arguments: str) -> Any:
-    command = [PROGRAM, "-b", base, "-o", "json", *arguments]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [PROGRAM, "-b", ".", "-o", "json", *arguments]
+    run = subprocess.run(command, cwd=base, check=True, capture_output=True, text=True)
+    return json.loads(run.stdout)
 
 
 def lists(parameters: dict[str, Any]) -> dict[str, list[Any]]:
