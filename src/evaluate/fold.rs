@@ -410,7 +410,7 @@ impl Evaluator<'_> {
         let earlier = self.mapping(earlier, origin);
         let mut later = self.mapping(later, origin);
         if let Some(rules) = rules.filter(|_| !has_rules(&entry.slot)) {
-            later = rules.as_data(is_data(&entry.slot)).apply(&later, &self.prefixes);
+            later = rules.apply_to(is_data(&entry.slot), &later, &self.prefixes);
         }
         let merge = if T::TRACES { stack_maps } else { merge_maps };
         *output = Whnf::Map(merge(earlier, &later, &self.prefixes)).into();
@@ -422,7 +422,7 @@ impl Evaluator<'_> {
             return found;
         }
         let map = self.mapping(found.clone(), entry.slot.origin());
-        let new = rules.as_data(is_data(&entry.slot)).apply(&map, &self.prefixes);
+        let new = rules.apply_to(is_data(&entry.slot), &map, &self.prefixes);
         if Arc::ptr_eq(&map, &new) { found } else { Whnf::Map(new).into() }
     }
 

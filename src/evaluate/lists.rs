@@ -76,7 +76,33 @@ struct Merged {
     read: usize,
 }
 
+/// What the keys of an item have as values.
+#[derive(Default)]
+struct ItemIdentity {
+    known: String,
+    /// The text that a removal names.
+    text: String,
+}
+
+impl ItemIdentity {
+    fn add(&mut self, value: &Value) {
+        let _ = write!(self.known, "{}\0", identity(value));
+        let _ = write!(self.text, "{}\0", pystr::str(value));
+    }
+}
+
 impl Merged {
+    /// Appends an item with keys. Of several equal ones, the first that is there is met again.
+    fn push(&mut self, identity: ItemIdentity, item: Slot) {
+        let next = self.items.len();
+        let known = self.known.entry(identity.known).or_insert(next);
+        if self.items.get(*known).is_some_and(Option::is_none) {
+            *known = next;
+        }
+        self.texts.entry(identity.text).or_default().push(next);
+        self.items.push(Some(item));
+    }
+
     /// Removes the items with this text. Returns their number.
     fn remove(&mut self, text: &str) -> usize {
         let indexes = self.texts.remove(text).unwrap_or_default();
@@ -231,7 +257,7 @@ impl Evaluator<'_> {
     /// Adds an item of the earlier list. One without the keys is never met again.
     fn add_earlier_keyed(&mut self, merged: &mut Merged, item: &Slot, keys: &[Text]) -> Result<(), Stop> {
         let found = self.whnf(item)?;
-        let (mut known, mut text) = (String::new(), String::new());
+        let mut identity = ItemIdentity::default();
         for key in keys {
             let value = match found.whnf.child(&**key, |_| None) {
                 Some(Child::Slot(slot)) => Some(self.deep(slot)?),
@@ -243,13 +269,9 @@ impl Evaluator<'_> {
                 return Ok(());
             };
             self.charge(item)?;
-            let _ = write!(known, "{}\0", identity(&value));
-            let _ = write!(text, "{}\0", pystr::str(&value));
+            identity.add(&value);
         }
-        let next = merged.items.len();
-        merged.known.entry(known).or_insert(next);
-        merged.texts.entry(text).or_default().push(next);
-        merged.items.push(Some(item.clone()));
+        merged.push(identity, item.clone());
         Ok(())
     }
 
@@ -273,7 +295,7 @@ impl Evaluator<'_> {
             map.entries.get(&**key).is_some_and(|slot| matches!(written(slot), Written::Removal))
         };
         let removes = escapes && keys.iter().any(is_removal);
-        let (mut known, mut text) = (String::new(), String::new());
+        let mut identity = ItemIdentity::default();
         for key in keys {
             let value = match map.entries.get(&**key) {
                 Some(slot) => self.deep(slot)?,
@@ -283,32 +305,28 @@ impl Evaluator<'_> {
                 return Err(self.key_missing(key, item.origin()));
             }
             self.charge(item)?;
-            let plain = pystr::str(&value);
             let marked = escapes
                 && map.entries.get(&**key).is_some_and(|slot| !matches!(written(slot), Written::Item));
-            let plain = if marked { bare(&plain) } else { &plain };
-            let value = if marked { Value::text(plain) } else { value };
-            let _ = write!(known, "{}\0", identity(&value));
-            let _ = write!(text, "{plain}\0");
+            identity.add(&if marked { Value::text(bare(&pystr::str(&value))) } else { value });
         }
         if removes {
             if map.entries.len() > keys.len() {
                 let kind = Kind::RemovalWithValue { keys: keys.join(", ") };
                 return Err(self.place(Fault::new(kind), item.origin(), None).into());
             }
-            return Ok(Some((ItemEffect::Removes, merged.remove(&text))));
+            return Ok(Some((ItemEffect::Removes, merged.remove(&identity.text))));
         }
         if escapes {
             map = self.unescaped(&map, keys)?;
         }
         if let Some(rules) = &merge.item_rules {
-            map = rules.as_data(!is_written).apply(&map, &self.prefixes);
+            map = rules.apply_to(!is_written, &map, &self.prefixes);
         }
-        if !own.insert(known.clone()) {
+        if !own.insert(identity.known.clone()) {
             let kind = Kind::MergeKeyDuplicate { keys: keys.join(", ") };
             return Err(self.place(Fault::new(kind), item.origin(), None).into());
         }
-        let at = merged.known.get(&known).copied();
+        let at = merged.known.get(&identity.known).copied();
         match at.and_then(|at| Some((at, merged.items.get_mut(at)?.as_mut()?))) {
             Some((at, slot)) if replace => {
                 *slot = Slot::Map(map);
@@ -322,10 +340,7 @@ impl Evaluator<'_> {
                 Ok(Some((ItemEffect::MergedInto, at)))
             }
             None => {
-                let next = merged.items.len();
-                merged.known.insert(known, next);
-                merged.texts.entry(text).or_default().push(next);
-                merged.items.push(Some(Slot::Map(map)));
+                merged.push(identity, Slot::Map(map));
                 Ok(None)
             }
         }

@@ -202,7 +202,8 @@ fn merge_entries<const STACKS: bool>(
     prefixes: &Prefixes,
 ) -> Arc<MapSlot> {
     let mut earlier = with_string_keys(earlier, prefixes);
-    let later = &with_string_keys(later.clone(), prefixes);
+    let strings = later.typed.then(|| with_string_keys(later.clone(), prefixes));
+    let later = strings.as_ref().unwrap_or(later);
     if later.entries.is_empty() {
         return earlier;
     }

@@ -311,10 +311,12 @@ impl PathRules {
         self.stepped(|pattern, progress| pattern.step(progress, key))
     }
 
-    /// The same rules, for what a reference brings if `data` is set.
-    #[must_use]
-    pub fn as_data(&self, data: bool) -> PathRules {
-        PathRules { data: self.data || data, ..self.clone() }
+    /// The same as [`PathRules::apply`] for a mapping that a reference brings if `data` is set.
+    pub fn apply_to(&self, data: bool, map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+        if data && !self.data {
+            return PathRules { data, ..self.clone() }.apply(map, prefixes);
+        }
+        self.apply(map, prefixes)
     }
 
     /// The rules of the items of a list: patterns with `*` or `**` in place of the index.

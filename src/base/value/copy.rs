@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::base::stack::grow;
 use crate::base::value::Value;
 
-/// Whether a value has such objects.
+/// Whether a value contains such an object.
 pub fn has_objects(value: &Value) -> bool {
     grow(|| match value {
         Value::Date(_) | Value::DateTime(_) | Value::Set(_) | Value::Tuple(_) => true,
@@ -25,29 +25,34 @@ pub struct ObjectCopies(FxHashMap<usize, Value>);
 impl ObjectCopies {
     /// The value with new objects.
     pub fn value(&mut self, value: &Value) -> Value {
-        if !has_objects(value) {
-            return value.clone();
-        }
+        self.changed(value).unwrap_or_else(|| value.clone())
+    }
+
+    /// The value with new objects; `None` if it has none.
+    fn changed(&mut self, value: &Value) -> Option<Value> {
         grow(|| match value {
-            Value::List(items) => Value::list(items.iter().map(|item| self.value(item)).collect()),
+            Value::List(items) => Some(Value::list(self.all(items.iter())?)),
             Value::Map(map) => {
-                Value::map(map.iter().map(|(key, value)| (key.clone(), self.value(value))).collect())
+                let values = self.all(map.values())?;
+                Some(Value::map(map.keys().cloned().zip(values).collect()))
             }
-            Value::Date(date) => self.object(Arc::as_ptr(date).addr(), || Value::Date(Arc::new(**date))),
-            Value::DateTime(time) => {
-                self.object(Arc::as_ptr(time).addr(), || Value::DateTime(Arc::new(**time)))
-            }
-            Value::Set(items) => {
-                self.object(Arc::as_ptr(items).addr(), || Value::Set(Arc::new((**items).clone())))
-            }
-            Value::Tuple(items) => {
-                self.object(Arc::as_ptr(items).addr(), || Value::Tuple(Arc::new((**items).clone())))
-            }
-            other => other.clone(),
+            Value::Date(date) => Some(self.object(date, Value::Date)),
+            Value::DateTime(time) => Some(self.object(time, Value::DateTime)),
+            Value::Set(items) => Some(self.object(items, Value::Set)),
+            Value::Tuple(items) => Some(self.object(items, Value::Tuple)),
+            _ => None,
         })
     }
 
-    fn object(&mut self, address: usize, new: impl FnOnce() -> Value) -> Value {
-        self.0.entry(address).or_insert_with(new).clone()
+    /// The values with new objects; `None` if none of them has any.
+    fn all<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Option<Vec<Value>> {
+        let new: Vec<Option<Value>> = values.clone().map(|value| self.changed(value)).collect();
+        let is_changed = new.iter().any(Option::is_some);
+        is_changed.then(|| values.zip(new).map(|(old, new)| new.unwrap_or_else(|| old.clone())).collect())
+    }
+
+    fn object<T: Clone>(&mut self, object: &Arc<T>, value: impl FnOnce(Arc<T>) -> Value) -> Value {
+        let new = || value(Arc::new(T::clone(object)));
+        self.0.entry(Arc::as_ptr(object).addr()).or_insert_with(new).clone()
     }
 }
