@@ -236,8 +236,8 @@ const MANY: &[Many] = &[
     Many {
         rule: "merge-option-conflict",
         settings: RULED,
-        // A file may have a thousand patterns with wildcards.
-        count: 450,
+        // A file may have 200 patterns with wildcards.
+        count: 100,
         make: |base, count| {
             let options = |first: &str| lines(count, |number| format!("  '{first}{number}': unique"));
             let lists = lines(count, |number| format!("  k{number}: [1]"));

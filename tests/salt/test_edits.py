@@ -626,10 +626,12 @@ def test_edits_of_two_masters_are_all_there(salt: Site, overrides: Path) -> None
             answer = salt.runner("reclass.set_cluster_param", name, value, "prague")
         else:
             answer = salt.call("web1", "--local", "reclass.set_cluster_param", name, value, "prague")
-        assert answer.code == 0, answer
+        assert answer.code == 0, str(answer)
 
+    # Salt makes the folders of a minion at its first start, and fails where two programs make the same.
+    edit(0)
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(edit, range(18)))
+        list(pool.map(edit, range(1, 18)))
     found = run(salt, "reclass.list_cluster_params", "prague")
     assert {name: value for name, value in found.items() if name.startswith("name")} == {
         f"name{number}": number for number in range(18)
