@@ -17,7 +17,6 @@ use rustc_hash::FxHashMap;
 use crate::base::error::{Error, Fault};
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
-use crate::base::old_rules::OldRule;
 use crate::base::parallel;
 use crate::base::progress::WorkUnit;
 use crate::base::secrets::Secrets;
@@ -348,9 +347,7 @@ impl IndexState {
     /// The index of the table for a question; a new one if there is none.
     fn table(&mut self, question: &Question, others: &OtherNodes<'_>) -> usize {
         self.clock += 1;
-        let all = question.query().all_environments
-            || others.computation.settings.old_rules.has(OldRule::AllEnvironments);
-        let environment = (!all).then_some(&others.environment);
+        let environment = (!question.query().all_environments).then_some(&others.environment);
         let fits = |kind: &QuestionKind| {
             kind.environment.as_ref() == environment
                 && kind.ignore_errors == question.ignore_errors

@@ -14,7 +14,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_faults};
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
-use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Span, Spans};
 use crate::base::value::Text;
@@ -489,12 +488,7 @@ impl Files {
                     }
                     layer.warnings.push(empty);
                 }
-                let mut duplicates = duplicate_keys(&document, file);
-                if self.settings.old_rules.has(OldRule::UniqueKeys) && !duplicates.is_empty() {
-                    duplicates.iter_mut().for_each(place);
-                    return Err(Error::new(duplicates).into());
-                }
-                layer.warnings.append(&mut duplicates);
+                layer.warnings.extend(duplicate_keys(&document, file));
                 layer.warnings.extend(keys_with_same_text(&document, file));
                 layer.warnings.iter_mut().for_each(place);
                 Ok(Arc::new(layer))

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, Link, MAX_FAULTS, Result, Warning, truncate_faults};
-use crate::base::old_rules::OldRule;
 use crate::base::secrets::Secrets;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
@@ -15,7 +14,7 @@ use crate::engine::context::{Answer, Computation, Layers, NodeRequest, grains};
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::Dependencies;
-use crate::engine::linearize::{ExtraParameters, IncludedBy, LinearizationInput, linearize};
+use crate::engine::linearize::{ExtraParameters, LinearizationInput, linearize};
 use crate::engine::sequence::Sequence;
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
@@ -92,35 +91,13 @@ impl Computation<'_> {
             name: merged.name.clone(),
             uri: uri.into(),
             environment: merged.environment.clone(),
-            classes: self.class_names(merged),
-            applications: self.applications(merged),
+            classes: linearization.classes(),
+            applications: applications(merged.all().map(|layer| &layer.applications)),
             parameters,
             exports,
             warnings: all,
             wire_value: OnceLock::new(),
             logged_warnings: OnceLock::new(),
-        }
-    }
-
-    fn class_names(&self, merged: &Layers) -> Arc<[Text]> {
-        let linearization = &merged.linearization;
-        if !self.settings.old_rules.has(OldRule::ClassesAsMerged) {
-            return linearization.classes();
-        }
-        let sequences = [&linearization.mapped, &linearization.sequence];
-        let included = sequences.into_iter().flat_map(|sequence| sequence.steps());
-        let included = included.flat_map(|step| &step.added.included);
-        let names: FxHashMap<FileId, &Text> = included.map(|class| (class.file, &class.name)).collect();
-        merged.all().filter_map(|layer| names.get(&layer.file).copied().cloned()).collect()
-    }
-
-    fn applications(&self, merged: &Layers) -> Vec<Text> {
-        let rules = self.settings.old_rules;
-        let layers = merged.all().map(|layer| &layer.applications);
-        match (rules.has(OldRule::RemovalsInClass), rules.has(OldRule::RemovalsBefore)) {
-            (true, _) => applications_by_class(merged),
-            (_, true) => applications_removed_before(layers),
-            _ => applications(layers),
         }
     }
 
@@ -292,9 +269,6 @@ impl Computation<'_> {
 
     /// The environment in the node's file, or the default.
     pub fn original_environment(&self, layer: &Layer) -> Value {
-        if self.settings.old_rules.has(OldRule::BaseEnvironment) {
-            return Value::text("base");
-        }
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
 
@@ -327,9 +301,7 @@ impl Computation<'_> {
             // The forks match a top-level node as `./n`; users expect `n` (S19).
             let pathname = item.pathname(self.settings);
             match pathname.strip_prefix("./") {
-                Some(bare) if !self.settings.old_rules.has(OldRule::PathWithDot) => {
-                    self.mappings.classes(&[&pathname, bare], grains)
-                }
+                Some(bare) => self.mappings.classes(&[&pathname, bare], grains),
                 _ => self.mappings.classes(&[&pathname], grains),
             }
         } else {
@@ -402,64 +374,6 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
         };
     }
     (depth, origin)
-}
-
-/// Applications as salt-formulas/reclass merges them: those of a class and of all that it includes become one
-/// list, which keeps no removals, before they merge into the list of the includer (S8).
-fn applications_by_class(merged: &Layers) -> Vec<Text> {
-    let steps = merged.linearization.sequence.steps();
-    let included: Vec<_> = steps.iter().flat_map(|step| &step.added.included).collect();
-    let of_file: FxHashMap<FileId, &Applications> =
-        merged.all().map(|layer| (layer.file, &layer.applications)).collect();
-    let mut lists: Vec<Vec<Text>> = vec![Vec::new(); included.len() + 1];
-    // A file comes before the files that it includes, so the last one is complete first. The lists of the
-    // included files are collected in reverse.
-    let mut of_included: Vec<Vec<usize>> = vec![Vec::new(); included.len() + 1];
-    for (at, file) in included.iter().enumerate() {
-        let by = if let IncludedBy::Includer(index) = file.by { index } else { 0 };
-        of_included[by].push(at + 1);
-    }
-    for at in (0..lists.len()).rev() {
-        let file = at.checked_sub(1).map_or(merged.layer.file, |at| included[at].file);
-        let mut all: Vec<Text> = Vec::new();
-        for name in of_included[at].iter().flat_map(|inner| &lists[*inner]) {
-            if !all.contains(name) {
-                all.push(name.clone());
-            }
-        }
-        if let Some(own) = of_file.get(&file) {
-            all.retain(|name| !own.removals.iter().any(|(removed, _)| removed == name));
-            for (added, _) in &own.additions {
-                if !all.contains(added) {
-                    all.push(added.clone());
-                }
-            }
-        }
-        lists[at] = all;
-    }
-    lists.swap_remove(0)
-}
-
-/// Applications as reclass-rs merges them: a removal of an absent application removes its next addition (S8).
-fn applications_removed_before<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
-    let mut all: Vec<Text> = Vec::new();
-    let mut pending: Vec<Text> = Vec::new();
-    for layer in layers {
-        for (removed, _) in &layer.removals {
-            match all.iter().position(|name| name == removed) {
-                Some(at) => drop(all.remove(at)),
-                None => pending.push(removed.clone()),
-            }
-        }
-        for (added, _) in &layer.additions {
-            if let Some(at) = pending.iter().position(|name| name == added) {
-                pending.remove(at);
-            } else if !all.contains(added) {
-                all.push(added.clone());
-            }
-        }
-    }
-    all
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).

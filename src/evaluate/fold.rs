@@ -12,7 +12,6 @@ use rustc_hash::FxHashSet;
 use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
-use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, ObjectCopies, Value};
@@ -80,14 +79,7 @@ impl MergeKind {
 
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
-        let rules = self.settings.old_rules;
-        let skip = match stack.entries.last() {
-            _ if rules.has(OldRule::ReplacedValues) => 0,
-            Some(last) if rules.has(OldRule::LastScalar) && is_last_scalar(&last.slot) => {
-                stack.entries.len() - 1
-            }
-            _ => replaced_count(&stack.entries),
-        };
+        let skip = replaced_count(&stack.entries);
         let forgive = self.settings.ignore_overwritten_missing_references;
         let entries = &stack.entries[skip..];
         let found = self.fold_entries(entries, entries.len(), forgive);
@@ -155,7 +147,7 @@ impl Evaluator<'_> {
         let (mut constant, mut changed) = (false, false);
         let (mut missing, mut replaced, mut ahead) = (None, Vec::new(), None);
         // A fast evaluation that fails is repeated, and a trace shows the value of each text.
-        let lazy = !T::TRACES && !self.is_fast() && !self.settings.old_rules.has(OldRule::ReplacedValues);
+        let lazy = !T::TRACES && !self.is_fast();
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
@@ -198,8 +190,7 @@ impl Evaluator<'_> {
             if constant {
                 // Repeating the same value is no change (M5).
                 let strict = self.settings.strict_constant_parameters;
-                let once = self.settings.old_rules.has(OldRule::ConstantsOnce);
-                let same = !strict || !once && self.same_value(output, &new).map_err(at)?;
+                let same = !strict || self.same_value(output, &new).map_err(at)?;
                 let effect = match (strict, same) {
                     (false, _) => Effect::Ignored,
                     (true, true) => Effect::Repeats,
@@ -505,15 +496,6 @@ fn has_rules(slot: &Slot) -> bool {
 /// Whether a reference or a query brings the value, so that a `~` in it removes no item (M11).
 pub(super) fn is_data(slot: &Slot) -> bool {
     !matches!(slot, Slot::Map(_) | Slot::Raw(_))
-}
-
-/// Whether a slot is text, or a scalar other than null.
-fn is_last_scalar(slot: &Slot) -> bool {
-    match slot {
-        Slot::Value(value, _) => !matches!(value, Value::Null | Value::List(_) | Value::Map(_)),
-        Slot::Text(template, _) => template.parts.len() > 1,
-        _ => false,
-    }
 }
 
 /// Moves a value out and leaves null.

@@ -7,10 +7,9 @@ use rustc_hash::FxHashMap;
 
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
-use crate::base::old_rules::OldRule;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
-use crate::base::value::{CONTAINER, Key, Map, ObjectCopies, Text, Value, has_objects};
+use crate::base::value::{CONTAINER, Key, ObjectCopies, Text, Value, has_objects};
 use crate::evaluate::{Evaluator, Extent, Found, Stop, Whnf};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};
@@ -141,18 +140,7 @@ impl Evaluator<'_> {
             // Each node takes memory in the outcome, in its value, and in the keys of the value.
             self.bytes += outcome.nodes.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
         }
-        let rules = self.settings.old_rules;
-        let value = match outcome.value() {
-            value if rules.has(OldRule::NoEnvironment) && !query.all_environments => match value {
-                Value::Map(_) => Value::map(Map::default()),
-                _ => Value::list(Vec::new()),
-            },
-            Value::List(nodes) if rules.has(OldRule::NodesReversed) => {
-                Value::list(nodes.iter().rev().cloned().collect())
-            }
-            value => value,
-        };
-        Ok(Whnf::Value(value).into())
+        Ok(Whnf::Value(outcome.value()).into())
     }
 
     /// The value of an export, `None` if it does not exist. Faults are recorded, or left out if errors are
@@ -167,11 +155,6 @@ impl Evaluator<'_> {
             let child = found.whnf.child(key.as_ref() as &str, |_| None);
             let next = child.map(|child| self.child_whnf(child));
             match next {
-                None if self.settings.old_rules.has(OldRule::StrictExports) && !is_mapping(&found.whnf) => {
-                    let kind = Kind::OldRefusal { message: "an export is no mapping".into() };
-                    result = Err(Fault::new(kind).into());
-                    break;
-                }
                 None => break,
                 Some(Err(stop)) => {
                     result = Err(stop);
@@ -270,10 +253,6 @@ impl Evaluator<'_> {
             }
         }
     }
-}
-
-fn is_mapping(whnf: &Whnf) -> bool {
-    matches!(whnf, Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_)))
 }
 
 /// The maximum number of failed containers to visit for one export.

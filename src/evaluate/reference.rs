@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
-use crate::base::old_rules::OldRule;
 use crate::base::path::list_index;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -227,12 +226,7 @@ impl Evaluator<'_> {
         }
         let mut found = self.whnf(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
-            let is_hidden = self.settings.old_rules.has(OldRule::NoLastIndex)
-                && found.whnf.is_list()
-                && (index + 1 == segments.len()
-                    || found.whnf.slots().any(|slot| matches!(slot, Slot::Text(..))));
-            let next = if is_hidden { None } else { self.child(&found, segment)? };
-            let Some(next) = next else {
+            let Some(next) = self.child(&found, segment)? else {
                 self.own = true;
                 return Ok(Err(self.missing(segments, index, &found.whnf)));
             };

@@ -250,7 +250,7 @@ mod tests {
     use crate::storage::fs::display;
     use crate::storage::walk::list;
 
-    const LIMITS: TreeLimits = TreeLimits { files: 100, depth: 10, bytes: 100, hidden: false };
+    const LIMITS: TreeLimits = TreeLimits { files: 100, depth: 10, bytes: 100 };
 
     fn settings(composed: bool) -> Settings {
         let options = Map::from_iter([("compose_node_name".into(), Value::Bool(composed))]);

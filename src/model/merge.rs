@@ -171,8 +171,7 @@ impl Normalized {
         if prefix.any() {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
-            let slot = if prefixes.rules.has(OldRule::PrefixesAtTop) { slot } else { typed(slot, prefixes) };
-            insert::<false>(&mut self.entries, key, single(slot, prefix), prefixes);
+            insert::<false>(&mut self.entries, key, single(typed(slot, prefixes), prefix), prefixes);
         } else {
             insert::<false>(&mut self.entries, key, slot, prefixes);
         }

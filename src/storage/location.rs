@@ -10,7 +10,6 @@ use super::git::remote::Remote;
 use super::git::revision::Revision;
 use super::git::{Login, Policy, Repository};
 use crate::base::error::{Fault, Kind, Result, Warning};
-use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::value::{Key, Map, Text, Value};
 
@@ -140,7 +139,7 @@ impl TreeLocations {
                 locations.classes.push(location);
             }
         }
-        locations.check_apart(settings.old_rules.has(OldRule::FoldersByPrefix))?;
+        locations.check_apart()?;
         Ok(locations)
     }
 
@@ -312,17 +311,15 @@ impl TreeLocations {
         Ok(Branch { repository, repo, branch, root: root.into() })
     }
 
-    /// Nodes and classes must not overlap (S15). By the old rule, the text of their paths decides.
-    fn check_apart(&self, by_prefix: bool) -> Result<()> {
+    /// Nodes and classes must not overlap (S15).
+    fn check_apart(&self) -> Result<()> {
         let Some(nodes) = &self.nodes else { return Ok(()) };
         self.classes.iter().try_for_each(|classes| match (nodes, classes) {
             (TreeLocation::Folders(nodes), TreeLocation::Folders(classes)) => {
                 for (node, class) in
                     nodes.iter().flat_map(|node| classes.iter().map(move |class| (node, class)))
                 {
-                    let (one, other) = (display(node), display(class));
-                    let is_prefix = by_prefix && (one.starts_with(&other) || other.starts_with(&one));
-                    if is_prefix || node.starts_with(class) || class.starts_with(node) {
+                    if node.starts_with(class) || class.starts_with(node) {
                         return Err(overlap(&display(node), &display(class)));
                     }
                 }

@@ -23,7 +23,6 @@ pub mod write;
 pub use fs::DiskFingerprint;
 pub use list::{Folder, FoundFile, Listing};
 
-use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 
 /// Limits for a tree of files.
@@ -35,8 +34,6 @@ pub struct TreeLimits {
     pub depth: usize,
     /// The largest file, in bytes.
     pub bytes: usize,
-    /// Whether hidden files and folders count (S17).
-    pub hidden: bool,
 }
 
 impl TreeLimits {
@@ -46,7 +43,6 @@ impl TreeLimits {
             files: settings.limit_files as usize,
             depth: settings.limit_folder_depth as usize,
             bytes: settings.max_file_bytes(),
-            hidden: settings.old_rules.has(OldRule::HiddenFiles),
         }
     }
 }

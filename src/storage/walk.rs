@@ -221,8 +221,7 @@ impl ListedTree<'_> {
             if self.count.fetch_add(1, Ordering::Relaxed) >= limit {
                 return Err(self.limit_error("number of files and folders", limit, "limit_files"));
             }
-            let is_hidden = name.to_bytes().starts_with(b".") && !self.limits.hidden;
-            if is_hidden || name.to_bytes() == b".git" {
+            if name.to_bytes().starts_with(b".") {
                 continue;
             }
             let mut kind = entry.file_type();
@@ -235,7 +234,7 @@ impl ListedTree<'_> {
                 kind = self.link_target_type(open, name, number, listing)?;
             }
             if kind == FileType::Directory {
-                if self.limits.hidden || !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
+                if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
                     inner.push(name.to_owned());
                 }
             } else if stem(name.to_bytes()).is_some() {
@@ -290,7 +289,7 @@ mod tests {
     use super::*;
     use crate::storage::fs::put;
 
-    const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100, hidden: false };
+    const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100 };
 
     /// A tree of `wide` folders, each with a subfolder, and a file in every folder.
     fn tree(wide: usize) -> tempfile::TempDir {

@@ -168,11 +168,14 @@ fn cases() -> Vec<Case> {
     corpus::load().into_iter().filter(|case| case.id.contains(&only)).collect()
 }
 
+/// The nodes of the cases whose ruling `compare` does not act out: no real inventory needs it.
+const UNEXPLAINED: usize = 62;
+
 #[test]
 fn causes_are_the_rulings_of_the_deviations() {
     let cases = cases();
     let deviations = deviations();
-    let (mut compared_nodes, mut explained, mut wrong) = (0, 0, Vec::new());
+    let (mut compared_nodes, mut differ, mut unexplained, mut wrong) = (0, 0, 0, Vec::new());
     for case in &cases {
         for program in FORKS {
             let comparison = match compared(case, program) {
@@ -195,8 +198,13 @@ fn causes_are_the_rulings_of_the_deviations() {
             for (node, mut rulings) in named(&comparison) {
                 // A fork whose names are others has that difference in every node.
                 rulings.remove("S12");
-                explained += 1;
+                differ += 1;
                 let expected = deviations.get(&(case.id.clone(), node.to_string()));
+                if rulings.remove("") {
+                    // A ruling that `compare` does not act out.
+                    unexplained += 1;
+                    assert!(expected.is_some(), "{program} {} {node}: {:#?}", case.id, comparison.causes);
+                }
                 let fits = rulings.iter().all(|ruling| expected.is_some_and(|expected| expected == ruling));
                 if !fits {
                     wrong.push(format!("{program} {} {node}: {rulings:?}, not {expected:?}", case.id));
@@ -205,8 +213,10 @@ fn causes_are_the_rulings_of_the_deviations() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    println!("{compared_nodes} nodes compared, {explained} differ, each by the ruling of deviations.toml");
-    assert!(explained > 1_000 || cases.len() < 400);
+    println!(
+        "{compared_nodes} nodes compared, {differ} differ, {unexplained} by a ruling that is not acted out"
+    );
+    assert!(cases.len() < 400 || differ > 1_000 && unexplained == UNEXPLAINED, "{differ}, {unexplained}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let renamed = matches!(step, WriteStep::Renamed | WriteStep::Done);
             assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
             // What was left behind is no YAML file of the tree, and in nobody's way.
-            let limits = TreeLimits { files: 100, depth: 10, bytes: 100, hidden: false };
+            let limits = TreeLimits { files: 100, depth: 10, bytes: 100 };
             let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
             let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");

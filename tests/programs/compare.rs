@@ -223,7 +223,7 @@ fn exit_codes_say_which_side_is_at_fault() {
     // What was planted has no cause, and comes first.
     let (_, out, _) = place.reclass(&["compare", "planted.yml"]);
     assert!(
-        out.starts_with("unexplained: no ruling makes this difference\n\nweb1\n  parameters port\n"),
+        out.starts_with("unexplained: see 'reclass explain NODE PATH'\n\nweb1\n  parameters port\n"),
         "{out}"
     );
 }

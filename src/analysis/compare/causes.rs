@@ -329,11 +329,9 @@ impl NodeIssues {
     /// and did not before.
     fn explain(&mut self, outcome: &NodeDifference, cause: &CauseSet) -> bool {
         let seen = RenderedOutcome::of(outcome);
-        let is_order = |index: &usize| ALTERNATIVES[*index].is_about_order();
-        let reorders = matches!(cause, CauseSet::Alternatives(set) if set.iter().any(is_order));
         let mut renders_now = false;
         for issue in self.issues.iter_mut().filter(|issue| issue.cause.is_none()) {
-            if seen.explains(&issue.difference) || reorders && seen.reorders(&issue.difference) {
+            if seen.explains(&issue.difference) {
                 issue.cause = Some(cause.clone());
                 renders_now |= matches!(
                     issue.difference,
@@ -376,8 +374,6 @@ enum RenderedOutcome {
         whole: FxHashSet<(Section, Vec<String>)>,
         /// The lists that differ in some items.
         lists: FxHashSet<(Section, Vec<String>)>,
-        /// The new values of these lists.
-        items: FxHashMap<(Section, Vec<String>), Value>,
         /// All beginnings of paths that differ.
         above: FxHashSet<(Section, Vec<String>)>,
     },
@@ -398,7 +394,7 @@ impl RenderedOutcome {
             NodeDifference::Removed | NodeDifference::Added(_) => return RenderedOutcome::Absent,
             _ => return RenderedOutcome::OneSide,
         };
-        let (mut keys, mut items) = (FxHashSet::default(), FxHashMap::default());
+        let mut keys = FxHashSet::default();
         let [mut whole, mut lists, mut above] =
             [FxHashSet::default(), FxHashSet::default(), FxHashSet::default()];
         for change in changes.iter().cloned().flat_map(NodeChange::split) {
@@ -410,38 +406,17 @@ impl RenderedOutcome {
             if key.item.is_none() {
                 whole.insert(place);
             } else {
-                items.extend(change.new.clone().map(|new| (place.clone(), new)));
                 lists.insert(place);
             }
             keys.insert(key);
         }
-        RenderedOutcome::Changed { keys, whole, lists, items, above }
-    }
-
-    /// Whether a list has the same items in another order, here and in the old answer, so that the rule of this
-    /// outcome is about its order.
-    fn reorders(&self, difference: &IssueKind) -> bool {
-        let (IssueKind::Change(change, key), RenderedOutcome::Changed { items, .. }) = (difference, self)
-        else {
-            return false;
-        };
-        let sorted = |value: &Value| match value {
-            Value::List(items) => {
-                let mut texts: Vec<String> = items.iter().map(pystr::repr).collect();
-                texts.sort_unstable();
-                Some(texts)
-            }
-            _ => None,
-        };
-        let now = items.get(&(key.section, key.path.clone()));
-        let (Some(old), Some(new), Some(now)) = (&change.old, &change.new, now) else { return false };
-        new != now && sorted(old).is_some() && sorted(old) == sorted(new) && sorted(new) == sorted(now)
+        RenderedOutcome::Changed { keys, whole, lists, above }
     }
 
     /// Whether a difference is gone in this outcome.
     fn explains(&self, difference: &IssueKind) -> bool {
         match (difference, self) {
-            (IssueKind::Change(_, key), RenderedOutcome::Changed { keys, whole, lists, above, .. }) => {
+            (IssueKind::Change(_, key), RenderedOutcome::Changed { keys, whole, lists, above }) => {
                 let mut places =
                     (0..=key.path.len()).map(|length| (key.section, key.path[..length].to_vec()));
                 let is_list = |place: &(Section, Vec<String>)| {

@@ -3,6 +3,7 @@
 //! A cause is found by acting: the nodes that differ are rendered again with one ruling of `docs/semantics.md`
 //! turned off. If a difference is gone, the ruling is its cause. What no ruling explains comes first.
 
+mod acted;
 mod causes;
 mod normal;
 mod old;

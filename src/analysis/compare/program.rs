@@ -18,7 +18,6 @@ use rustc_hash::FxHashSet;
 use super::normal::OldForm;
 use super::old::{OldAnswers, OldNode};
 use crate::base::error::{Error, Fault, Kind, Result, short};
-use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
@@ -145,7 +144,7 @@ impl OldProgram {
         let base = settings.inventory_base_uri.as_deref();
         let mut roots = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
         roots.extend(fs::roots(base, &settings.classes_uri, "classes_uri")?);
-        let limits = TreeLimits { hidden: true, ..TreeLimits::of(&settings) };
+        let limits = TreeLimits::of(&settings);
         let listing = walk::list(&roots, limits, 1)?;
         let mut parts: Vec<Vec<u8>> = vec![
             self.path.clone().into_bytes(),
@@ -216,8 +215,7 @@ pub fn ask_program(
     folder: Option<&Path>,
 ) -> Result<ProgramAnswers> {
     let asked = OldProgram::find(program, options)?;
-    // Also the nodes that only another program sees (S17).
-    let inventory = Inventory::open_with(options, OldRules::default().with(OldRule::HiddenFiles))?;
+    let inventory = Inventory::open(options)?;
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let names: Vec<Text> = inventory.nodes()?.into_iter().filter(|name| chosen(&globs, name)).collect();
     let key = if folder.is_some() { asked.key(options)? } else { None };

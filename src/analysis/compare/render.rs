@@ -3,25 +3,24 @@
 use std::collections::BTreeSet;
 
 use super::ComparedParts;
-use super::normal::{OldForm, normal, with_timestamps};
+use super::acted::act;
+use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
 use super::rules::ALTERNATIVES;
 use crate::analysis::diff::{NodeDifference, Renderer, changes};
 use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::old_rules::{OldRule, OldRules};
+use crate::base::old_rules::OldRules;
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::value::{Map, Text, Value};
 use crate::engine::context::Computation;
+use crate::engine::linearize::AUTOMATIC;
 use crate::engine::{Inventory, NodeInfo};
 use crate::output::wire::carry;
 
 /// The rulings that are turned off, as indexes of [`ALTERNATIVES`].
 pub(super) type Variation = BTreeSet<usize>;
-
-/// The automatic parameter.
-const AUTOMATIC: &str = "_reclass_";
 
 /// A comparison at work.
 pub(super) struct Comparing<'a> {
@@ -77,7 +76,14 @@ impl<'a> Comparing<'a> {
     }
 
     fn difference(&self, renderer: &Renderer<'_>, name: &Text, rules: OldRules) -> NodeDifference {
-        self.outcome(name, renderer.render(name).map(|info| self.formed(info?, renderer.delimiter(), rules)))
+        self.outcome(
+            name,
+            renderer.render(name).map(|info| {
+                let mut info = info?;
+                act(&mut info, rules, self.old.form, || renderer.layers(name))?;
+                self.formed(info, renderer.delimiter())
+            }),
+        )
     }
 
     /// The difference between the old answer and this one; `None` if the inventory has no such node.
@@ -104,12 +110,9 @@ impl<'a> Comparing<'a> {
     }
 
     /// An answer in the form of the old ones, with only the parameters to compare.
-    fn formed(&self, mut info: NodeInfo, delimiter: &str, rules: OldRules) -> Result<NodeInfo> {
+    fn formed(&self, mut info: NodeInfo, delimiter: &str) -> Result<NodeInfo> {
         let form = self.old.form;
         info.parameters = self.chosen(&info.parameters);
-        if form == OldForm::Pillar && rules.has(OldRule::Timestamps) {
-            info.parameters = with_timestamps(&info.parameters);
-        }
         if form == OldForm::Pillar {
             info.parameters = carry(&info.parameters, "the pillar", delimiter)?;
         }

@@ -86,38 +86,13 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
     },
     Alternative {
         ruling: "S4",
-        sentence: "a class name sees all values merged before it, resolved; the Python programs do not resolve them",
-        change: TurnedOff::Rule(OldRule::WrittenSelectors),
-    },
-    Alternative {
-        ruling: "S4",
-        sentence: "a class name sees all values merged before it; salt-formulas/reclass sees one value of a class that the same class includes",
-        change: TurnedOff::Rule(OldRule::SelectorsOfIncluder),
-    },
-    Alternative {
-        ruling: "S4",
         sentence: "a class name sees the scalars that the setting 'scalar_parameters' names; kapicorp-reclass does not know the setting",
         change: TurnedOff::Refusal("scalar_parameters", 0),
-    },
-    Alternative {
-        ruling: "S3",
-        sentence: "the classes of a node are listed as their files are complete; ferroclass lists them as they are merged",
-        change: TurnedOff::Rule(OldRule::ClassesAsMerged),
-    },
-    Alternative {
-        ruling: "S5",
-        sentence: "a relative name in init.yml, and '..init', may be meant as documented; the Python programs look beside the folder",
-        change: TurnedOff::Rule(OldRule::RelativeToFile),
     },
     Alternative {
         ruling: "S13",
         sentence: "'${1}' in a class mapping is a group, as in reclass-rs; for the Python programs it is a reference",
         change: TurnedOff::Rule(OldRule::PythonGroups),
-    },
-    Alternative {
-        ruling: "S15",
-        sentence: "folders like 'nodes' and 'nodes-old' do not overlap; the Python programs compare the text of their paths",
-        change: TurnedOff::Rule(OldRule::FoldersByPrefix),
     },
     Alternative {
         ruling: "S16",
@@ -130,21 +105,6 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         change: TurnedOff::Alias("ignore_overwritten_missing_reference"),
     },
     Alternative {
-        ruling: "S17",
-        sentence: "hidden files and folders, CVS and SCCS are left out; the Python programs read some of them",
-        change: TurnedOff::Rule(OldRule::HiddenFiles),
-    },
-    Alternative {
-        ruling: "S19",
-        sentence: "with class_mappings_match_path a node at the top is matched as 'n' too; the Python programs match './n' alone",
-        change: TurnedOff::Rule(OldRule::PathWithDot),
-    },
-    Alternative {
-        ruling: "M5",
-        sentence: "setting a constant to the same value again is no change; the Python programs refuse it",
-        change: TurnedOff::Rule(OldRule::ConstantsOnce),
-    },
-    Alternative {
         ruling: "R7",
         sentence: "'${path::default}' has a default, as in reclass-rs; for the Python programs '::' is an empty key",
         change: TurnedOff::Rule(OldRule::NoDefaults),
@@ -155,39 +115,9 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         change: TurnedOff::Rule(OldRule::NoEmptyKeys),
     },
     Alternative {
-        ruling: "M9",
-        sentence: "'~' and '=' below a key with a prefix take effect; in the Python programs they stay in the keys",
-        change: TurnedOff::Rule(OldRule::PrefixesAtTop),
-    },
-    Alternative {
-        ruling: "R8",
-        sentence: "'\\:' is a delimiter inside of a key, as documented; the Python programs split there",
-        change: TurnedOff::Rule(OldRule::PlainDelimiters),
-    },
-    Alternative {
         ruling: "R9",
         sentence: "a long chain of references has a value; the Python programs reach their recursion limit",
         change: TurnedOff::Refusal("limit_references", 250),
-    },
-    Alternative {
-        ruling: "R10",
-        sentence: "'${list:0}' is an item; in the Python programs an index cannot be the last part of a reference",
-        change: TurnedOff::Rule(OldRule::NoLastIndex),
-    },
-    Alternative {
-        ruling: "R16",
-        sentence: "a value that '~' replaces is not evaluated; the Python programs find cycles in it",
-        change: TurnedOff::Rule(OldRule::ReplacedValues),
-    },
-    Alternative {
-        ruling: "Q1",
-        sentence: "an export without the path of a query is left out; the Python programs end with an error where it is no mapping",
-        change: TurnedOff::Rule(OldRule::StrictExports),
-    },
-    Alternative {
-        ruling: "Q3",
-        sentence: "a query lists the nodes by name; kapicorp-reclass in the order of the folder",
-        change: TurnedOff::Rule(OldRule::NodesReversed),
     },
     Alternative {
         ruling: "Q4",
@@ -198,16 +128,6 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         ruling: "Q4",
         sentence: "inventory_ignore_failed_render holds for every query; the Python programs do not apply it to all",
         change: TurnedOff::Refusal("inventory_ignore_failed_render", 0),
-    },
-    Alternative {
-        ruling: "Q7",
-        sentence: "'+AllEnvs' counts for its own query; in kapicorp-reclass for all queries of the node, and '--inventory' sees all environments",
-        change: TurnedOff::Rule(OldRule::AllEnvironments),
-    },
-    Alternative {
-        ruling: "Q7",
-        sentence: "'--inventory' gives each node what '--nodeinfo' gives it; in salt-formulas/reclass its queries find no node without '+AllEnvs'",
-        change: TurnedOff::Rule(OldRule::NoEnvironment),
     },
     Alternative {
         ruling: "S8",
@@ -223,11 +143,6 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         ruling: "R2",
         sentence: "a mapping or list in text is as in Python; in reclass-rs it is JSON",
         change: TurnedOff::Rule(OldRule::ContainersAsJson),
-    },
-    Alternative {
-        ruling: "R9",
-        sentence: "a cycle is an error, also in a value that a later one replaces; reclass-rs does not evaluate such a value",
-        change: TurnedOff::Rule(OldRule::LastScalar),
     },
     Alternative {
         ruling: "Y2",
@@ -267,6 +182,11 @@ const EVIDENCE: &[(&str, &str, &str)] = &[
         LEAKED_OBJECT,
         "R14",
         "a container inside of text is resolved first; the Python programs print objects of their own",
+    ),
+    (
+        "reference-cycle",
+        "R9",
+        "a cycle is an error, also in a value that a later one replaces; reclass-rs does not evaluate such a value",
     ),
     ("query-embedded", "Q5", "a query must be the whole string"),
     ("query-in-export", "Q6", "a query inside of an export is an error"),
@@ -328,11 +248,6 @@ impl Alternative {
     /// Whether it takes the automatic parameters away.
     pub fn is_about_automatic(&self) -> bool {
         matches!(self.change, TurnedOff::Setting("automatic_parameters", _))
-    }
-
-    /// Whether it gives lists another order.
-    pub fn is_about_order(&self) -> bool {
-        matches!(self.change, TurnedOff::Rule(OldRule::NodesReversed))
     }
 
     /// Whether two alternatives are about the same rule, so that only one of them can hold.

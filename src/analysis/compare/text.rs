@@ -46,7 +46,7 @@ fn written(
 /// `unexplained`, or the rulings with their sentences and settings.
 fn heading(cause: &ExplainedDifference, paint: Paint) -> String {
     if cause.rulings.is_empty() {
-        return paint.of(Style::Error, "unexplained: no ruling makes this difference") + "\n";
+        return paint.of(Style::Error, "unexplained: see 'reclass explain NODE PATH'") + "\n";
     }
     let mut out = String::new();
     for ruling in &cause.rulings {

@@ -11,7 +11,7 @@ use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::value::{Key, Text};
 use crate::engine::NodeInfo;
-use crate::engine::context::{Computation, NodeRequest};
+use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::sequence::Sequence;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::enabled;
@@ -87,11 +87,15 @@ impl<'a> Renderer<'a> {
         })
     }
 
+    /// The layers of a node.
+    pub fn layers(&self, name: &Text) -> Result<Layers> {
+        self.computation.layers(NodeRequest::plain(name))
+    }
+
     /// Finds the keys that identify the items of a list of a node.
     fn list_keys(&self, name: &Text) -> impl Fn(&[Key]) -> Option<Vec<Text>> {
         let settings = self.computation.settings;
-        let layers =
-            enabled(settings).then(|| self.computation.layers(NodeRequest::plain(name)).ok()).flatten();
+        let layers = enabled(settings).then(|| self.layers(name).ok()).flatten();
         let rules = layers.and_then(|layers| layers.layer.rules().cloned());
         let prefixes = Prefixes::new(settings);
         move |path| rules.as_ref()?.keys_at(path, &prefixes)

@@ -4,20 +4,17 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use super::{Completeness, ExtraParameters, IncludedBy, Linearizer, sources};
 use crate::base::error::{Fault, Kind};
-use crate::base::old_rules::OldRule;
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
 use crate::base::secrets::{MASK, Secrets};
-use crate::base::source::{FileId, Origin};
+use crate::base::source::Origin;
 use crate::base::value::{Key, Text};
-use crate::evaluate::{Evaluator, Mode, Root, ValueSource, Whnf};
+use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::ClassEntry;
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::{Part, Template};
+use crate::model::template::Template;
 
 /// A class name without references.
 pub(super) struct ResolvedName {
@@ -63,15 +60,6 @@ impl Linearizer<'_> {
         by: &IncludedBy,
     ) -> Option<ResolvedName> {
         if self.completeness != Completeness::Complete {
-            return None;
-        }
-        if self.is_unknown_to_old(template) {
-            let kind = Kind::ClassReference {
-                written: entry.name.to_string(),
-                reference: entry.name.to_string(),
-                similar: None,
-            };
-            self.fail(self.place(Fault::new(kind), entry.origin, by));
             return None;
         }
         let root = self.merged_so_far().recording(!self.settings.trusted_pillar.is_empty());
@@ -162,40 +150,6 @@ impl Linearizer<'_> {
         })
     }
 
-    /// Whether an old rule hides a value from the references of a class name (S4).
-    fn is_unknown_to_old(&self, template: &Template) -> bool {
-        let rules = self.settings.old_rules;
-        let written = rules.has(OldRule::WrittenSelectors);
-        let of_includer = rules.has(OldRule::SelectorsOfIncluder);
-        if !written && !of_includer {
-            return false;
-        }
-        // Files are numbered in the order in which they are entered: the later ones are inside of the includer.
-        let includer = self.active.last().map_or(0, |(_, _, index)| *index);
-        let steps = self.sequence.steps();
-        let files = steps.iter().flat_map(|step| &step.added.included).chain(&self.added.included);
-        let inside: FxHashSet<FileId> = files.skip(includer).map(|file| file.file).collect();
-        let fixed = template.parts.iter().filter_map(|part| match part {
-            Part::Reference(reference) => reference.fixed.as_ref(),
-            Part::Literal(_) => None,
-        });
-        fixed.into_iter().any(|path| {
-            let layers = self.sequence.layers().chain(&self.added.layers);
-            let setting =
-                layers.filter_map(|layer| Some((layer.file, slot_at(&layer.parameters, &path.segments)?)));
-            let setting: Vec<(FileId, &Slot)> = setting.collect();
-            let is_open = |slot: &Slot| matches!(slot, Slot::Text(..) | Slot::Query(..) | Slot::Stack(_));
-            written && setting.iter().any(|(_, slot)| is_open(slot))
-                || of_includer
-                    && (setting.len() > 1
-                        || setting.iter().any(|(file, slot)| {
-                            !inside.contains(file)
-                                || is_open(slot)
-                                || Whnf::of(slot).is_some_and(|whnf| whnf.is_container())
-                        }))
-        })
-    }
-
     /// The parameters that references in class names see.
     fn merged_so_far(&self) -> Root {
         let none = ExtraParameters::default();
@@ -207,17 +161,6 @@ impl Linearizer<'_> {
         let root = Root::of(scalars.chain(classes).collect(), &self.prefixes);
         root.with_grains(self.input.extra.grains.clone())
     }
-}
-
-/// The value that a layer has at a path.
-fn slot_at<'s>(map: &'s MapSlot, path: &[Text]) -> Option<&'s Slot> {
-    let (first, rest) = path.split_first()?;
-    let mut slot = map.entries.get(first.as_ref() as &str)?;
-    for key in rest {
-        let Slot::Map(map) = slot else { return None };
-        slot = map.entries.get(key.as_ref() as &str)?;
-    }
-    Some(slot)
 }
 
 /// The keys of a path that the input data has, if it has a value there.

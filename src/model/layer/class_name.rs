@@ -2,7 +2,6 @@
 
 use super::{ClassEntry, LayerSource};
 use crate::base::error::{Fault, Kind};
-use crate::base::old_rules::OldRule;
 use crate::base::pattern::is_wild;
 use crate::base::source::Origin;
 use crate::base::value::Text;
@@ -31,9 +30,6 @@ pub fn class_entry(
         let bare = names.filter_map(|name| name.strip_suffix(".init").filter(|name| !name.is_empty()));
         let bare: Vec<String> = bare.map(str::to_owned).collect();
         alternatives.extend(bare);
-        if source.settings.old_rules.has(OldRule::RelativeToFile) {
-            alternatives.clear();
-        }
         name = relative_to_file.into();
         // `.*` in an `init.yml` are the classes in its folder, never all classes of the inventory.
         if source.settings.class_wildcards && is_wild(written) && !alternatives.is_empty() {

@@ -3,13 +3,9 @@
 use super::FixedPath;
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::path::{find, split_path};
-use crate::base::value::Text;
 
 /// Splits the inside of a reference without nested references (R7).
 pub fn split_default(inside: &str, delimiter: &str, rules: OldRules) -> FixedPath {
-    if rules.has(OldRule::PlainDelimiters) {
-        return FixedPath { segments: inside.split(delimiter).map(Text::from).collect(), default: None };
-    }
     if rules.has(OldRule::NoDefaults) {
         return FixedPath { segments: split_path(inside, delimiter), default: None };
     }
