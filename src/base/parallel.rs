@@ -148,39 +148,6 @@ pub fn each_counted<'i, T: Sync, C, R: Send>(
     each(threads, items, context, counted, stop)
 }
 
-/// Does work that waits for other processes, several items at a time, and counts them.
-pub fn each_waiting<T: Sync, R: Send>(unit: WorkUnit, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let count = WorkCount::begin(unit, items.len());
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut results = Vec::new();
-        while let Some((index, item)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
-            results.push((index, work(item)));
-            if let Some(count) = &count {
-                count.step();
-            }
-        }
-        results
-    };
-    let worker = &worker;
-    let mut results = std::thread::scope(|scope| {
-        let others = threads(0).min(items.len()).saturating_sub(1);
-        let others: Vec<_> = (0..others)
-            .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, move || catch(worker)).ok())
-            .collect();
-        let mut results = worker();
-        for other in others {
-            results.extend(joined(other));
-        }
-        results
-    });
-    results.sort_unstable_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Does two tasks, the first in its own thread if the system allows one.
 pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {

@@ -3,7 +3,6 @@
 //! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
 pub mod access_error;
-pub mod answers;
 mod beneath;
 pub mod etcd;
 pub mod fs;

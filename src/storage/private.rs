@@ -42,11 +42,6 @@ impl PrivateFolder {
         PrivateFolder::open(path)
     }
 
-    /// The path of a file in the folder.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
-    }
-
     /// Opens a file in the folder. Only this user can access a new one.
     pub fn file(&self, name: &OsStr, flags: OFlags) -> Result<File, String> {
         let path = self.path.join(name);

@@ -9,7 +9,6 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -120,8 +119,7 @@ fn each_form_of_the_old_answers_gives_the_same_comparison() {
     assert_eq!((&expected["nodes"], &expected["touched"]), (&2.into(), &1.into()), "{expected}");
     assert_eq!((rulings(&expected), &expected["unexplained"]), (vec!["S12"], &0.into()), "{expected}");
     assert_eq!(expected["settings"]["compat_flags"][0], "ComposeNodeNameLiteralDots");
-    let python = old.replace("bin/reclass", "bin/python");
-    for form in ["old.json", "answers", &format!("python:{old}"), &format!("python:{python}")] {
+    for form in ["old.json", "answers"] {
         assert_eq!(place.compared(form), expected, "{form}");
     }
     // The setting that is named gives the old values back.
@@ -131,47 +129,26 @@ fn each_form_of_the_old_answers_gives_the_same_comparison() {
 }
 
 #[test]
-fn answers_are_kept_and_asked_again_after_a_change() {
-    let Some(old) = kapicorp() else { return };
-    let place = Place::new();
-    let counting = format!(
-        "#!/bin/sh\ncase $* in *nodeinfo*) echo \"$*\" >> '{}';; esac\nexec '{old}' \"$@\"\n",
-        place.path("asked").display()
-    );
-    place.write("counting", &counting);
-    fs::set_permissions(place.path("counting"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut seen = 0;
-    let mut asked = |nodes: &[&str]| {
-        let (code, _, messages) = place.reclass(&[&["compare", "python:./counting"], nodes].concat());
-        assert!(code <= 1, "{messages}");
-        let all = fs::read_to_string(place.path("asked")).unwrap().lines().count();
-        let new = all - seen;
-        seen = all;
-        (new, messages)
-    };
-    assert_eq!(asked(&["db1*"]).0, 1);
-    // Only the node that was not asked for.
-    let (count, messages) = asked(&[]);
-    assert_eq!(count, 1);
-    assert_eq!(asked(&[]).0, 0);
-    let folder = place.path("home/.cache/reclass/compare");
-    let kept: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let [file] = &kept[..] else { panic!("{kept:?}") };
-    assert!(messages.contains(file.to_str().unwrap()), "{messages}");
-    for (path, mode) in [(file, 0o600), (&folder, 0o700)] {
-        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
-    }
-    place.write("classes/other.yml", "parameters: {x: 2}\n");
-    assert_eq!(asked(&[]).0, 2);
-}
-
-#[test]
 fn the_differences_of_reclass_rs_have_their_rulings() {
     let Some(python) = installed("kapitan", ".venv-kapitan/bin/python") else { return };
     let place = Place::new();
-    let comparison = place.compared(&format!("python:{python}"));
+    let page = Path::new(support::ROOT).join("docs/howto/migrate-from-reclass-rs.md");
+    let page = fs::read_to_string(page).unwrap();
+    let script = page.split("<<'END'\n").nth(1).unwrap().split("END\n").next().unwrap();
+    fs::create_dir(place.path("old")).unwrap();
+    place.run(python, &["-c", &script.replace("/srv/salt/reclass", ".")]);
+    let comparison = place.compared("old");
     assert_eq!(rulings(&comparison), ["S12", "S9", "Y1"], "{comparison}");
     assert_eq!(comparison["unexplained"], 0);
+}
+
+#[test]
+fn an_empty_file_of_a_node_is_a_refusal() {
+    let place = Place::new();
+    place.write("old/web1.yml", "");
+    let comparison = place.compared("old");
+    assert_eq!((&comparison["nodes"], &comparison["unexplained"]), (&1.into(), &1.into()), "{comparison}");
+    assert_eq!(comparison["causes"][0]["difference"]["mended"][0]["node"], "web1", "{comparison}");
 }
 
 #[test]
@@ -213,8 +190,7 @@ fn exit_codes_say_which_side_is_at_fault() {
         (&["broken.yml"], 65),
         (&["missing.yml"], 74),
         (&["same.yml", "nope"], 74),
-        (&["python:./missing"], 74),
-        (&[concat!("python:", env!("CARGO_BIN_EXE_reclass"))], 74),
+        (&["python:/opt/reclass"], 2),
         (&["pillars:missing.json"], 74),
     ] {
         let (code, out, messages) = place.reclass(&[&["compare"], arguments].concat());

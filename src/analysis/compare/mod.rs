@@ -7,7 +7,6 @@ mod acted;
 mod causes;
 mod normal;
 mod old;
-mod program;
 mod render;
 mod rules;
 mod text;
@@ -31,7 +30,6 @@ use causes::{CauseSet, Causes};
 pub use normal::OldForm;
 use normal::in_form;
 pub use old::{OldAnswers, OldNode, OldSections};
-pub use program::{ProgramAnswers, ask_program};
 use render::Comparing;
 use rules::{ALTERNATIVES, evidence};
 pub use text::{summary, text};
@@ -51,7 +49,7 @@ pub struct ComparedParts {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ProgramComparison {
-    /// The name of the old answers: a file, a folder or a program.
+    /// The name of the old answers: a file or a folder.
     pub old: String,
     /// The number of nodes that were compared.
     pub nodes: usize,

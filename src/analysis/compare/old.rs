@@ -121,10 +121,15 @@ impl OldAnswers {
                 continue;
             }
             let (data, form) = data_of(&file)?;
-            let shown = fs::display(&file);
-            match data.as_map() {
-                Some(map) if is_nodeinfo(map) => answers.add(name_of(map, &file), map),
-                _ => return Err(fault(&shown, "it is no answer for a node")),
+            match &data {
+                Value::Map(map) if is_nodeinfo(map) => answers.add(name_of(map, &file), map),
+                // A shell makes the file of a node, also if the program then refuses it.
+                Value::Null => {
+                    let refused = OldNode::Refused("its file is empty".into());
+                    answers.nodes.insert(name_of(&Map::default(), &file), refused);
+                    continue;
+                }
+                _ => return Err(fault(&fs::display(&file), "it is no answer for a node")),
             }
             forms.push(form);
         }
@@ -181,20 +186,6 @@ impl OldAnswers {
             answers.nodes.insert(minion, answer);
         }
         answers
-    }
-
-    /// Adds the output of `reclass --nodeinfo`.
-    pub(super) fn add_output(&mut self, node: &Text, output: &str) {
-        let read = read(output.as_bytes());
-        if matches!(read, Ok((_, OldForm::Json))) {
-            self.form = OldForm::Json;
-        }
-        let map = read.as_ref().ok().and_then(|(data, _)| data.as_map()).filter(|map| is_nodeinfo(map));
-        let answer = map.map_or_else(
-            || OldNode::Refused("its output is no answer for a node".into()),
-            |map| OldNode::Answer(OldSections::of_nodeinfo(map)),
-        );
-        self.nodes.insert(node.clone(), answer);
     }
 
     fn add(&mut self, name: Text, nodeinfo: &Map) {

@@ -343,10 +343,8 @@ kinds! {
     /// and with `pillars:` the output of `salt '*' pillar.items --out json --static`.
     OldAnswers { path: String, message: String } "old-answers" 65
         "'{path}' holds no answers to compare: {message}";
-    /// The program that `reclass compare` was given cannot be run, or it fails for every node.
-    OldProgram { program: String, message: String } "old-program" 74
-        "cannot use the program '{program}': {message}";
-    /// The program that `reclass compare` was given has no answer for a node. The message is its own.
+    /// The answers that `reclass compare` was given have none for a node: its file is empty, or its pillar holds the
+    /// errors of Salt.
     OldRefusal { message: String } "old-refusal" 65
         "{message}";
 

@@ -104,7 +104,6 @@ impl Kind {
             | Kind::NothingToExplain { .. }
             | Kind::NothingMatches { .. }
             | Kind::OldAnswers { .. }
-            | Kind::OldProgram { .. }
             | Kind::OldRefusal { .. }
             | Kind::Lint { .. }
             | Kind::BaselineInvalid { .. }

@@ -1,16 +1,13 @@
 //! `reclass compare` compares the answers of another program with those of this one.
 
-use std::path::PathBuf;
-
 use clap::{Arg, Command};
-use reclass::compare::{ComparedParts, OldAnswers, ask_program, compare, summary, text};
+use reclass::compare::{ComparedParts, OldAnswers, compare, summary, text};
 use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
 
 use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
-use crate::configuration::environment;
 
 /// The `compare` verb.
 pub const VERB: Verb = Verb {
@@ -20,7 +17,10 @@ pub const VERB: Verb = Verb {
         page: "compare",
         description: "Renders all nodes, compares them with the answers of another program, and prints the differences below their causes. The cause is the ruling without which a difference is gone. Differences that no ruling explains come first. The settings that give old values back are at the end.",
         examples: &[
-            ("The differences from an installed program:", "reclass compare python:/opt/reclass/bin/reclass"),
+            (
+                "The differences from an installed program:",
+                "/opt/reclass/bin/reclass --inventory > old.yml && reclass compare old.yml",
+            ),
             ("Some nodes beside a file of old answers:", "reclass compare old.yml 'web*'"),
             ("The pillars of a Salt master:", "reclass compare pillars:pillars.json --except mine_functions"),
         ],
@@ -33,11 +33,10 @@ pub const VERB: Verb = Verb {
 
 fn arguments(command: Command) -> Command {
     command
-        .arg(Arg::new("old").value_name("OLD").required(true).help(
+        .arg(Arg::new("old").value_name("OLD").required(true).value_parser(old_answers).help(
             "The old answers: a file with the output of --inventory in YAML or JSON, a folder with the output of \
-             --nodeinfo in a file per node, pillars:FILE with the output of \
-             salt '*' pillar.items --out json --static, or python:PROGRAM with the program 'reclass' of a Python \
-             package, a Python that has reclass-rs, or ferroclass",
+             --nodeinfo in a file per node, or pillars:FILE with the output of \
+             salt '*' pillar.items --out json --static",
         ))
         .arg(node_globs("Compare only these nodes, by name or glob"))
         .arg(many("only", "KEY", "Compare only the parameters below this first key, a glob"))
@@ -46,32 +45,22 @@ fn arguments(command: Command) -> Command {
         .arg(flag("all-nodes", "Name all nodes of a change, however many there are"))
 }
 
-/// The folder that keeps the answers of programs.
-fn answers_folder() -> Option<PathBuf> {
-    let cache = environment("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")))?;
-    Some(cache.join("reclass/compare"))
+/// Earlier versions ran the other program themselves.
+fn old_answers(text: &str) -> std::result::Result<String, String> {
+    match text.strip_prefix("python:") {
+        Some(program) => {
+            Err(format!("print its answers first: {program} --inventory > old.yml, then compare old.yml"))
+        }
+        None => Ok(text.to_owned()),
+    }
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let shows = question.matches.get_flag("show-secrets");
     let old = question.matches.get_one::<String>("old").map_or("", String::as_str);
-    let mut hints = Vec::new();
-    let old = match (old.strip_prefix("pillars:"), old.strip_prefix("python:")) {
-        (Some(file), _) => OldAnswers::pillars(file)?,
-        (_, Some(program)) => {
-            let folder = answers_folder();
-            let answers =
-                ask_program(question.options, program, &question.words("nodes"), folder.as_deref())?;
-            hints.extend(answers.file.map(|file| {
-                format!(
-                    "the answers of {program} are kept in {}; without this file it is asked again",
-                    file.display()
-                )
-            }));
-            answers.old
-        }
-        (None, None) => OldAnswers::read(old)?,
+    let old = match old.strip_prefix("pillars:") {
+        Some(file) => OldAnswers::pillars(file)?,
+        None => OldAnswers::read(old)?,
     };
     let parts = ComparedParts {
         nodes: question.words("nodes"),
@@ -87,5 +76,5 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     } else {
         text(&comparison, named, question.paint)
     };
-    Ok(Printout { text, found: !comparison.is_empty(), hints, ..Printout::default() })
+    Ok(Printout { text, found: !comparison.is_empty(), ..Printout::default() })
 }
