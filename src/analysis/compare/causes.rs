@@ -103,9 +103,6 @@ fn is_wanted_back(difference: &IssueKind) -> bool {
     !matches!(difference, IssueKind::Node(NodeDifference::Mended(_)))
 }
 
-/// The most nodes whose rulings are told apart one by one, for each set of rulings that change them.
-const MOST_MINIMAL: usize = 200;
-
 impl Causes {
     /// Finds the causes of these differences.
     pub fn find(
@@ -178,10 +175,7 @@ impl Causes {
             }
         }
         for ((base, rulings), members) in by_rulings {
-            // The differences of one node are like those of the next: many more would tell nothing new.
-            for at in members.chunks(MOST_MINIMAL) {
-                self.narrow(comparing, open, &base, &rulings, at)?;
-            }
+            self.narrow(comparing, open, &base, &rulings, &members)?;
         }
         Ok(())
     }

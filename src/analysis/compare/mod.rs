@@ -123,16 +123,16 @@ pub fn compare(
     let delimiter = Settings::from_options(&options)?.0.delimiter;
     inventory.inspect(|now| {
         check_names(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
-        let names = compared_nodes(now, old, &parts.nodes);
+        let (names, unanswered) = compared_nodes(now, old, &parts.nodes);
         let comparing = Comparing::new(&options, old, parts);
-        let differences = comparing.differences(now, &names.compared);
-        let causes = Causes::find(&comparing, &names.compared, differences)?;
-        let remedy = causes.remedy(&comparing, &names.compared)?;
+        let differences = comparing.differences(now, &names);
+        let causes = Causes::find(&comparing, &names, differences)?;
+        let remedy = causes.remedy(&comparing, &names)?;
         let mut comparison = ProgramComparison {
             old: old.name.clone(),
-            nodes: names.compared.len(),
+            nodes: names.len(),
             touched: causes.touched(),
-            unanswered: names.unanswered,
+            unanswered,
             settings: remedy.settings,
             remaining: remedy.remaining,
             ..ProgramComparison::default()
@@ -149,22 +149,15 @@ pub fn compare(
     })?
 }
 
-/// The nodes to compare, and those that cannot be compared.
-struct ComparedNodes {
-    compared: Vec<Text>,
-    unanswered: Vec<Text>,
-}
-
-fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[String]) -> ComparedNodes {
+/// The nodes to compare, and those without an old answer.
+fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[String]) -> (Vec<Text>, Vec<Text>) {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     let answered = old.nodes.iter().filter(|(_, node)| !node.is_nothing()).map(|(name, _)| name);
     let mut all: Vec<Text> =
         now.catalog.nodes.keys().chain(answered).filter(|name| chosen(&globs, name)).cloned().collect();
     all.sort_unstable();
     all.dedup();
-    let (compared, unanswered) =
-        all.into_iter().partition(|name| old.is_complete || old.nodes.contains_key(name));
-    ComparedNodes { compared, unanswered }
+    all.into_iter().partition(|name| old.is_complete || old.nodes.contains_key(name))
 }
 
 /// The differences of one cause, with places, secrets masked.
@@ -265,7 +258,6 @@ impl CauseSet {
         match self {
             CauseSet::Unexplained => Vec::new(),
             CauseSet::Alternatives(set) => {
-                let all = set.iter().filter_map(|index| ALTERNATIVES.get(*index));
                 let ruling = |alternative: &rules::Alternative| ComparedRuling {
                     ruling: alternative.ruling,
                     sentence: alternative.sentence,
@@ -273,16 +265,12 @@ impl CauseSet {
                         .setting(options)
                         .map(|(name, value)| Value::map(Map::from_iter([(Key::from(name), value)]))),
                 };
-                all.map(ruling).collect()
+                set.iter().map(|index| ruling(&ALTERNATIVES[*index])).collect()
             }
-            CauseSet::Evidence(code) => {
-                let ruling = evidence(code).map(|(ruling, sentence)| ComparedRuling {
-                    ruling,
-                    sentence,
-                    setting: None,
-                });
-                ruling.into_iter().collect()
-            }
+            CauseSet::Evidence(code) => evidence(code)
+                .map(|(ruling, sentence)| ComparedRuling { ruling, sentence, setting: None })
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -26,8 +26,6 @@ pub struct OldAnswers {
     pub nodes: BTreeMap<Text, OldNode>,
     /// Whether these are all nodes of the other program. Otherwise, a node without an answer is not compared.
     pub is_complete: bool,
-    /// Names in the file that have no usable answer, as of minions that did not return.
-    pub unanswered: Vec<Text>,
 }
 
 /// The answer for one node.
@@ -78,7 +76,7 @@ impl OldAnswers {
     /// No answers yet.
     pub fn new(name: &str, form: OldForm) -> OldAnswers {
         let (name, nodes) = (name.to_owned(), BTreeMap::new());
-        OldAnswers { name, form, nodes, is_complete: false, unanswered: Vec::new() }
+        OldAnswers { name, form, nodes, is_complete: false }
     }
 
     /// Reads a file with the output of `reclass --inventory`, or a folder with the output of
@@ -178,10 +176,7 @@ impl OldAnswers {
                 }
                 Some(pillar) => OldNode::Answer(OldSections::of_pillar(pillar)),
                 // `false`, or a sentence: the minion did not return.
-                None => {
-                    answers.unanswered.push(minion);
-                    continue;
-                }
+                None => continue,
             };
             answers.nodes.insert(minion, answer);
         }

@@ -1,7 +1,7 @@
 //! The rulings that may cause a difference, and how each is turned off.
 
 use crate::base::old_rules::{OldRule, OldRules};
-use crate::base::settings::{Shape, TABLE};
+use crate::base::settings::TABLE;
 use crate::base::value::{Key, Map, Value};
 
 /// A way to render as an old program does.
@@ -26,8 +26,6 @@ pub(super) enum TurnedOff {
     Refusal(&'static str, u32),
     /// A spelling of a setting that the Python programs do not know, so that the default holds.
     Alias(&'static str),
-    /// Every text but the empty one is true in settings that are true or false.
-    Truth,
     /// A rule that no setting turns on.
     Rule(OldRule),
 }
@@ -159,11 +157,6 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
         sentence: "dates in pillars are ISO 8601 texts; with Salt's own adapter they are 'datetime' objects, without an offset",
         change: TurnedOff::Rule(OldRule::Timestamps),
     },
-    Alternative {
-        ruling: "Y8",
-        sentence: "a setting with the text 'no' or 'false' is false; for the Python programs every text but the empty one is true",
-        change: TurnedOff::Truth,
-    },
 ];
 
 /// An object of the Python programs in an old value.
@@ -215,7 +208,7 @@ impl Alternative {
                 let counts = options.contains_key(alias) && !options.contains_key(row.name);
                 counts.then(|| (row.name, row.default_value()))
             }
-            TurnedOff::Refusal(..) | TurnedOff::Truth | TurnedOff::Rule(_) => None,
+            TurnedOff::Refusal(..) | TurnedOff::Rule(_) => None,
         }
     }
 
@@ -226,17 +219,6 @@ impl Alternative {
             TurnedOff::Refusal(name, 0) => drop(options.insert(Key::from(name), Value::Bool(false))),
             TurnedOff::Refusal(name, limit) => {
                 options.insert(Key::from(name), Value::Int(limit.into()));
-            }
-            TurnedOff::Truth => {
-                for row in TABLE.iter().filter(|row| row.shape == Shape::Flag) {
-                    for name in std::iter::once(&row.name).chain(row.aliases) {
-                        if let Some(value @ Value::Str(_)) = options.get_mut(*name)
-                            && value.as_str() != Some("")
-                        {
-                            *value = Value::Bool(true);
-                        }
-                    }
-                }
             }
             TurnedOff::Setting(..) | TurnedOff::Flag(_) | TurnedOff::Alias(_) => {}
         }
