@@ -675,7 +675,9 @@ impl<'a> Explainer<'a> {
     ) {
         let rest = &descent.path[depth..];
         if !source.is_open() && folded.of_run(run).count() == 1 {
-            match self.reach(new, rest) {
+            // The value of the run has the merge options of its lists; `new` is the value as a reference brings it.
+            let value = if folded.runs[run].failed { new } else { &folded.runs[run].value };
+            match self.reach(value, rest) {
                 Ok((keys, found)) if keys == rest.len() => {
                     let after = Some(found).filter(|_| !folded.runs[run].failed);
                     descent.begin(source, None, after, false);

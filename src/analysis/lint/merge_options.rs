@@ -14,7 +14,7 @@ use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
-use crate::model::merge_options::{Declaration, Strategy, enabled, of_settings};
+use crate::model::merge_options::{Declaration, PathRules, Strategy, enabled, of_settings};
 use crate::model::slot::Slot;
 
 /// The findings so far, over all layers of all nodes.
@@ -129,6 +129,9 @@ impl<'s> Uses<'s> {
                 let Some(counts) = rules.declaration() else { continue };
                 if new {
                     self.used.insert(counts);
+                    // An item may bring lists of its own.
+                    let items = rules.items().filter(|_| !counts.strategy.keys().is_empty());
+                    self.used.extend(items.iter().flat_map(PathRules::possible).map(std::ptr::from_ref));
                     for other in rules.matching().filter(|other| differ(counts, other)) {
                         if self.claimed.insert((counts, other)) {
                             self.claims.push((counts, other, path.to_vec()));
