@@ -31,7 +31,11 @@ pub fn has_ground(
     };
     let their_text = their.to_string();
     // Objects of the program, references that are left, and prefixes that are left.
-    let marks = ["Item(", "Value(", "ValueList(", "${", "$[", "\"~", "\"="];
+    let mut marks = ["Item(", "Value(", "ValueList(", "${", "$["].map(str::to_owned).to_vec();
+    for (setting, default) in [("dict_key_override_prefix", "~"), ("dict_constant_parameter_prefix", "=")] {
+        let prefix = inventory.settings.get(setting).and_then(Json::as_str).unwrap_or(default);
+        marks.extend((!prefix.is_empty()).then(|| format!("\"{prefix}")));
+    }
     if marks.iter().any(|mark| their_text.matches(mark).count() > our.matches(mark).count()) {
         return true;
     }
@@ -62,7 +66,9 @@ fn field<'j>(json: &'j Json, name: &str) -> Option<&'j Json> {
 /// The paths of all values, inner ones first.
 fn collect(json: Option<&Json>, above: &str, paths: &mut Vec<String>) {
     for pair in json.and_then(|json| json.get("$map")?.as_array()).into_iter().flatten() {
-        if let Some(key) = pair[0].as_str().filter(|key| key.chars().all(char::is_alphanumeric)) {
+        if let Some(key) =
+            pair[0].as_str().filter(|key| !key.contains([':', '$', '{', '}', '[', ']', '\\', '~', '=']))
+        {
             let path = if above.is_empty() { key.to_owned() } else { format!("{above}:{key}") };
             collect(Some(&pair[1]), &path, paths);
             paths.push(path);
