@@ -122,10 +122,9 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
         return Err("the query asks for nothing".into());
     }
     if let Some(odd) = inside.chars().find(|c| !is_printable(*c) && !is_space(*c)) {
-        return Err(format!(
-            "an inventory query has ASCII letters and signs alone, and not '{}'",
-            inert(&odd.to_string())
-        ));
+        // A no-break space looks like a space.
+        let odd = if odd.is_alphanumeric() { format!("'{odd}'") } else { format!("U+{:04X}", odd as u32) };
+        return Err(format!("an inventory query may contain only ASCII characters, not {odd}"));
     }
     let tested = all_consuming((word, condition, spaces)).parse(rest);
     let plain = all_consuming((word, spaces)).parse(rest);

@@ -85,7 +85,10 @@ fn check(file: &File, path: &Path, kind: FileType) -> Result<(), String> {
     if FileType::from_raw_mode(stat.st_mode) != kind {
         Err(format!("{path}: it is not a regular file"))
     } else if stat.st_uid != own {
-        Err(format!("{path}: it belongs to user {}, and not to user {}", user(stat.st_uid), user(own)))
+        let (theirs, own) = (user(stat.st_uid), user(own));
+        Err(format!(
+            "{path}: it belongs to user {theirs}, and not to user {own}; remove it, or run: chown {own} '{path}'"
+        ))
     } else if stat.st_mode & 0o022 != 0 {
         Err(format!(
             "{path}: others may write it (mode {:04o}); run: chmod go-w '{path}'",

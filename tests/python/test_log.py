@@ -136,7 +136,7 @@ def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines
     inventory.pillar("n")
     [(level, line)] = lines()
     assert level == "INFO"
-    assert re.fullmatch(rf"'{re.escape(str(repository))}' is fetched again, after \d seconds?", line), line
+    assert re.fullmatch(rf"'{re.escape(str(repository))}' is fetched again; it was stale for \d seconds?", line), line
 
 
 def test_each_answer_has_its_time_at_debug(write: Write, lines: Lines) -> None:
@@ -170,7 +170,7 @@ def test_a_change_of_mode_is_logged(write: Write, lines: Lines) -> None:
     inventory = Inventory(inventory_base_uri=str(base))
     for _ in range(3):
         inventory.pillar("n1")
-    watched = ("INFO", f"the kernel tells of changes in '{base}/nodes' from now on (inotify)")
+    watched = ("INFO", f"the kernel reports changes in '{base}/nodes' from now on (inotify)")
     assert lines() == [watched]
     (base / "nodes/n2.yml").symlink_to(base / "nodes/n1.yml")
     for _ in range(3):

@@ -107,4 +107,4 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
     while pillar(site)["text"] != "again" and time.monotonic() < end:
         time.sleep(0.5)
     assert [pillar(site)["text"] for _ in range(6)] == ["again"] * 6
-    assert "'../served.git' is fetched again, after " in site.log("master")
+    assert "'../served.git' is fetched again; it was stale for " in site.log("master")

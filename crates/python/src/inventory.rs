@@ -598,7 +598,7 @@ impl Inventory {
         failpoint("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
-                format!("the kernel tells of changes in '{place}' from now on (inotify)")
+                format!("the kernel reports changes in '{place}' from now on (inotify)")
             } else {
                 format!("no watch of '{place}' any more: each answer compares the time stamps of the files")
             };

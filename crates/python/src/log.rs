@@ -82,7 +82,7 @@ pub fn staleness(py: Python<'_>, inventory: &str, states: &[FetchState], interva
             let Some(warning) = &state.stale else {
                 if let Some(stale) = known.remove(&key) {
                     let line = format!(
-                        "'{}' is fetched again, after {}",
+                        "'{}' is fetched again; it was stale for {}",
                         state.source,
                         in_words(stale.since.elapsed())
                     );

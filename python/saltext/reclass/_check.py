@@ -57,7 +57,8 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     remarks = []
     if len(configured) > 1:
         remarks.append("the entries of ext_pillar and master_tops have different options")
-    if configured and not any("master_tops" in places for places, _ in configured):
+    tops = isinstance(opts.get("master_tops") or {}, Mapping)
+    if configured and tops and not any("master_tops" in places for places, _ in configured):
         remarks.append("master_tops has no 'reclass': the applications of the nodes are no states")
     for places, given in configured:
         with _warnings(remarks):

@@ -41,6 +41,7 @@ def classify(
     node_params: dict[str, Any] = {}
     cluster_params: dict[str, Any] = {}
     for rule in map(_mapping, _mapping(class_mapping).values()):
+        _known(rule, {"expression", "node_class", "node_param", "cluster_param"})
         if not _applies(rule.get("expression", ""), data):
             continue
         classes += _classes(_mapping(rule.get("node_class")), fill)
@@ -77,7 +78,14 @@ def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
     return True
 
 
+def _known(rule: Mapping[str, Any], words: set[str]) -> None:
+    """Refuses a slip of the pen, which would leave a part of a rule out."""
+    if unknown := [str(word) for word in rule if word not in words]:
+        raise RefusedError(f"a rule has no {unknown[0]!r}; it may have {', '.join(sorted(words))}")
+
+
 def _classes(rule: Mapping[str, Any], fill: Fill) -> list[str]:
+    _known(rule, {"value", "value_template"})
     return [
         *(fill(template, in_class_name=True) for template in _listed(rule.get("value_template") or [])),
         *map(str, _listed(rule.get("value") or [])),
@@ -87,6 +95,7 @@ def _classes(rule: Mapping[str, Any], fill: Fill) -> list[str]:
 def _params(rules: Mapping[str, Any], fill: Fill) -> dict[str, Any]:
     params = {}
     for name, rule in ((name, _mapping(rule)) for name, rule in rules.items()):
+        _known(rule, {"value", "value_template"})
         if rule.get("value") is not None:
             params[name] = rule["value"]
         elif rule.get("value_template"):

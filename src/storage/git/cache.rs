@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::storage::private::{PrivateFolder, message};
@@ -46,9 +47,15 @@ impl Fetched for Record {
 }
 
 impl Cache {
-    /// Fails if another user may put a cache in place of this one. Creates the folder of all caches.
+    /// Fails if another user may put a cache in place of this one. Creates the folder of all caches. Removes a
+    /// cache that is a link, and one whose configuration others may write, because it names programs.
     pub fn check(&self) -> Result<(), String> {
-        self.folder.parent().map_or(Ok(()), |caches| PrivateFolder::make(caches).map(drop))
+        self.folder.parent().map_or(Ok(()), |caches| PrivateFolder::make(caches).map(drop))?;
+        let config = || PrivateFolder::open(&self.folder)?.file("config".as_ref(), OFlags::RDONLY);
+        if self.folder.is_symlink() || self.folder.join("config").exists() && config().is_err() {
+            remove(&self.folder)?;
+        }
+        Ok(())
     }
 
     /// The record; `None` without one that can be believed.

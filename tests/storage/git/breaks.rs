@@ -373,6 +373,15 @@ fn a_cache_that_somebody_else_may_write_is_not_used() {
     mode(&site.cache(), 0o777);
     assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
     assert_eq!(fs::metadata(site.cache()).unwrap().permissions().mode() & 0o777, 0o700);
+    mode(&site.cache().join("config"), 0o666);
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+    assert_eq!(fs::metadata(site.cache().join("config")).unwrap().permissions().mode() & 0o022, 0);
+    // A link in its place becomes a folder.
+    let cache = site.cache();
+    fs::rename(&cache, site.path("moved")).unwrap();
+    std::os::unix::fs::symlink(site.path("moved"), &cache).unwrap();
+    assert_eq!(parameter(&site.open(&hour), "web1", "branch"), "base");
+    assert!(!site.cache().is_symlink());
     mode(&site.path("lock"), 0o777);
     assert_eq!(warnings(&site.open(&hour), "web1"), ["git-stale"]);
     mode(&site.path("lock"), 0o755);
