@@ -51,9 +51,10 @@ pub use base::value::Value;
 pub use base::{
     error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
 };
+pub use engine::Inventory;
+pub use engine::answer::{NodeInfo, Request, inventory_value};
 pub use engine::context::{Computation, NodeRequest};
 pub use engine::fetch_state::FetchState;
-pub use engine::{Inventory, NodeInfo, Request, inventory_value};
 pub use model::catalog::CatalogEntry;
 pub use model::configuration;
 pub use output::report::Finding;
@@ -82,6 +83,7 @@ pub mod internals {
         pub use crate::base::*;
     }
     pub mod engine {
+        pub use crate::engine::answer::{NodeInfo, Request, inventory_value};
         pub use crate::engine::*;
     }
     pub mod evaluate {

@@ -16,8 +16,9 @@ use crate::base::progress::WorkUnit;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
-use crate::engine::linearize::{IncludeChains, IncludedFile, ListedClass};
+use crate::engine::linearize::IncludeChains;
 use crate::engine::node::applications;
+use crate::engine::sequence::{IncludedFile, ListedClass};
 use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Layer;
 

@@ -6,7 +6,7 @@ use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
-use crate::engine::linearize::AUTOMATIC;
+use crate::engine::sequence::AUTOMATIC;
 use crate::model::catalog::CatalogEntry;
 use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{Entries, MapSlot, RawSlot, Slot, from_value};

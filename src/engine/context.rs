@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 use crate::engine::exports::{ExportIndex, QueryRecord};
 use crate::engine::files::{Dependencies, DependencyRecorder};
 use crate::engine::ignored::Ignored;

@@ -12,6 +12,7 @@ use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
+use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::context::{
     Answer, CachedAnswer, CachedAnswers, Computation, EngineContext, NodeRequest, grains,
 };
@@ -22,7 +23,6 @@ use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
 use crate::engine::sequence::Roots;
 use crate::engine::top::Top;
-use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::Catalog;
 use crate::model::grains::GrainRules;
 use crate::model::mappings::Mappings;

@@ -16,11 +16,11 @@ use rustc_hash::FxHashSet;
 
 use crate::base::error::{Fault, Warning, truncate_faults};
 use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin};
+use crate::base::source::Origin;
 use crate::base::value::Text;
 use crate::engine::classes::ClassLookup;
 use crate::engine::context::Computation;
-use crate::engine::sequence::{Sequence, StepAdditions};
+use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass, Sequence, StepAdditions};
 use crate::evaluate::Locate;
 use crate::model::grains::Grains;
 use crate::model::layer::Layer;
@@ -45,44 +45,6 @@ pub struct ExtraParameters {
     /// Whether there is input data that is not available here, because a top has no earlier pillar. A class
     /// name that may depend on it is an error.
     pub unknown_input: bool,
-}
-
-/// The key of the automatic parameters.
-pub const AUTOMATIC: &str = "_reclass_";
-
-/// A file among the layers of a node.
-#[derive(Clone, Debug)]
-pub struct IncludedFile {
-    /// The name of the class, or of the node for its own file.
-    pub name: Text,
-    /// The file.
-    pub file: FileId,
-    /// What includes it.
-    pub by: IncludedBy,
-    /// Where it is listed. For classes in the node's own list, only [`Linearization`] has the position.
-    pub listed: Origin,
-}
-
-/// An entry of a class list.
-#[derive(Clone, Debug)]
-pub struct ListedClass {
-    /// The resolved class name.
-    pub class: Text,
-    /// The owner of the list.
-    pub by: IncludedBy,
-    /// Where the entry is written.
-    pub origin: Origin,
-}
-
-/// What includes a class.
-#[derive(Clone, Debug)]
-pub enum IncludedBy {
-    /// Nothing: this is the node itself.
-    Node,
-    /// A class mapping, by its text.
-    Mapping(Text),
-    /// The file with this index. The node's own file has index 0.
-    Includer(usize),
 }
 
 /// The layers of a node in merge order.

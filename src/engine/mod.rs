@@ -3,6 +3,7 @@
 //!
 //! [`Inventory`] is the only entry for the outer crates.
 
+pub mod answer;
 pub mod automatic;
 pub mod classes;
 pub mod context;
@@ -28,102 +29,18 @@ pub mod top;
 pub mod trees;
 pub mod values;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
 use crate::base::old_rules::OldRules;
 use crate::base::settings::{Settings, TABLE};
-use crate::base::value::{Map, Text, Value};
+use crate::base::value::{Map, Text};
+use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
 use crate::model::configuration;
 use crate::model::grains::GrainRules;
 use crate::storage::git::revision::Revision;
-
-/// The options of one request.
-#[derive(Clone, Default, Debug)]
-pub struct Request {
-    /// The requested environment. It has an effect only with `allow_adapter_env_override` or
-    /// `force_environment` (S10).
-    pub environment: Option<Text>,
-    /// Uses `environment` even if the setting does not allow it (`--environment`).
-    pub force_environment: bool,
-    /// Data merged before the node's classes (`propagate_pillar_data_to_reclass`).
-    pub input_data: Option<Value>,
-    /// The grains of the minion, a mapping; `None` if they are not known.
-    pub grains: Option<Value>,
-}
-
-/// The answer for one node. Values are final; clones are cheap.
-#[derive(Clone, Debug)]
-pub struct NodeInfo {
-    /// The name of the node.
-    pub name: Text,
-    /// For a file on disk, `yaml_fs://` and its absolute path. For a file in git, `git_fs://`, the
-    /// repository, the branch and the path.
-    pub uri: Text,
-    /// The environment: usually a string, but the node file may say anything.
-    pub environment: Value,
-    /// Classes in order of completion, as written (S3).
-    pub classes: Arc<[Text]>,
-    /// Applications in order of first appearance.
-    pub applications: Vec<Text>,
-    /// The parameters, a mapping.
-    pub parameters: Value,
-    /// The exports, a mapping.
-    pub exports: Value,
-    /// The warnings of the layers and of the evaluation.
-    pub warnings: Vec<Warning>,
-    /// Cached Salt-safe form of this answer.
-    pub wire_value: OnceLock<Value>,
-    /// The number of warnings that the log already has.
-    pub logged_warnings: OnceLock<usize>,
-}
-
-impl NodeInfo {
-    /// The mapping that the Python programs print, key for key.
-    pub fn to_value(&self, timestamp: &str) -> Value {
-        let about = Value::record([
-            ("node", Value::Str(self.name.clone())),
-            ("name", Value::Str(self.name.clone())),
-            ("uri", Value::Str(self.uri.clone())),
-            ("environment", self.environment.clone()),
-            ("timestamp", Value::text(timestamp)),
-        ]);
-        Value::record([
-            ("__reclass__", about),
-            ("classes", Value::texts(&self.classes)),
-            ("applications", Value::texts(&self.applications)),
-            ("parameters", self.parameters.clone()),
-            ("exports", self.exports.clone()),
-            ("environment", self.environment.clone()),
-        ])
-    }
-}
-
-/// The state of the caches, and counts of the work done.
-#[derive(Clone, Debug, Serialize)]
-pub struct CacheInfo {
-    /// Counts of the work done.
-    #[serde(flatten)]
-    pub counts: counts::Counts,
-    /// The number of cached answers.
-    pub answers: usize,
-    /// Estimated bytes that only the cached answers use.
-    pub answers_memory: usize,
-    /// The limit for `answers_memory`.
-    pub answers_limit: usize,
-    /// The number of cached files.
-    pub files: usize,
-    /// Estimated bytes of the texts and layers of the cached files.
-    pub files_memory: usize,
-    /// The last full check of all files, without relying on the kernel's notifications, in Unix seconds.
-    pub last_full_check: Option<f64>,
-    /// Whether a watch is active, so that the kernel reports changes.
-    pub watching: bool,
-}
 
 /// An inventory: its settings, its files, and everything computed from them.
 ///
@@ -339,28 +256,4 @@ fn with_further_faults(options: &Map, error: Error) -> Error {
     let rest = Settings::from_options(&rest).ok();
     let more = rest.and_then(|(settings, _)| Database::new(Arc::new(settings), None).err());
     Error::new(error.into_faults().into_iter().chain(more.into_iter().flat_map(Error::into_faults)).collect())
-}
-
-/// The whole inventory as the Python programs print it: nodes, and the nodes of each class and application.
-pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
-    let mut by_name = Map::default();
-    let mut classes: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
-    let mut applications: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
-    for node in nodes {
-        by_name.insert(node.name.clone().into(), node.to_value(timestamp));
-        for (names, members) in [(&node.classes[..], &mut classes), (&node.applications, &mut applications)] {
-            for name in names {
-                members.entry(name.clone()).or_default().push(Value::Str(node.name.clone()));
-            }
-        }
-    }
-    let members = |index: indexmap::IndexMap<Text, Vec<Value>>| {
-        Value::map(index.into_iter().map(|(name, nodes)| (name.into(), Value::list(nodes))).collect())
-    };
-    Value::record([
-        ("__reclass__", Value::record([("timestamp", Value::text(timestamp))])),
-        ("nodes", Value::map(by_name)),
-        ("classes", members(classes)),
-        ("applications", members(applications)),
-    ])
 }

@@ -8,7 +8,7 @@ use crate::base::error::{Error, Fault, Kind, Link, MAX_FAULTS, Result, Warning, 
 use crate::base::secrets::Secrets;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 use crate::engine::automatic;
 use crate::engine::context::{Answer, Computation, Layers, NodeRequest, grains};
 use crate::engine::exports::{OtherNodes, QueryRecord};

@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::lock::Mutex;
+use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::files::Dependencies;
-use crate::engine::linearize::{AUTOMATIC, IncludedFile, ListedClass};
 use crate::engine::prefix::Prefix;
 use crate::evaluate::SharedParameters;
 use crate::model::catalog::TreeId;
@@ -20,6 +20,44 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
 use crate::model::merge_options::MergeRules;
 use crate::model::slot::MapSlot;
+
+/// The key of the automatic parameters.
+pub const AUTOMATIC: &str = "_reclass_";
+
+/// A file among the layers of a node.
+#[derive(Clone, Debug)]
+pub struct IncludedFile {
+    /// The name of the class, or of the node for its own file.
+    pub name: Text,
+    /// The file.
+    pub file: FileId,
+    /// What includes it.
+    pub by: IncludedBy,
+    /// Where it is listed. For classes in the node's own list, only [`Linearization`] has the position.
+    pub listed: Origin,
+}
+
+/// An entry of a class list.
+#[derive(Clone, Debug)]
+pub struct ListedClass {
+    /// The resolved class name.
+    pub class: Text,
+    /// The owner of the list.
+    pub by: IncludedBy,
+    /// Where the entry is written.
+    pub origin: Origin,
+}
+
+/// What includes a class.
+#[derive(Clone, Debug)]
+pub enum IncludedBy {
+    /// Nothing: this is the node itself.
+    Node,
+    /// A class mapping, by its text.
+    Mapping(Text),
+    /// The file with this index. The node's own file has index 0.
+    Includer(usize),
+}
 
 /// The empty sequences, one for each tree of classes. The same name is a different class in each tree.
 #[derive(Debug)]

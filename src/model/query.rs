@@ -14,7 +14,6 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
-use crate::base::error::inert;
 use crate::base::path::split_path;
 use crate::base::value::{Text, Value};
 

@@ -8,7 +8,7 @@ use serde_path_to_error::Segment;
 
 use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 
 /// A parameter that does not fit the type of the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,7 +92,7 @@ mod tests {
     use serde::Deserialize;
 
     use crate::base::value::Value;
-    use crate::engine::NodeInfo;
+    use crate::engine::answer::NodeInfo;
     use crate::yaml::parse_value;
 
     #[derive(Deserialize, PartialEq, Debug)]

@@ -1,11 +1,12 @@
 //! The rules of `docs/design.md` for rooms and names: a lower room never uses a higher one, every module has
-//! a room, `src/lib.rs` only names, and a type name means one thing in the workspace.
+//! a room, `src/lib.rs` only names, a type name means one thing in the workspace, and no circle of files that
+//! use each other grows.
 //!
 //! The sources are parsed, so neither `super::`, a module within a file nor the arguments of a macro hide a
 //! path. Only the modules of unit tests may use what they like.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads the sources")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -23,6 +24,22 @@ const SHARED_NAMES: [(&str, [&str; 2]); 2] = [
     ("Iter", ["src/base/keys.rs", "src/base/table.rs"]),
 ];
 
+/// The most files of one circle: files that use each other, in a folder.
+const CIRCLES: [(&str, usize); 9] = [
+    ("crates/cli/src/", 19),
+    ("src/analysis/diff/", 7),
+    ("src/analysis/explain/", 12),
+    ("src/analysis/lint/", 15),
+    ("src/analysis/list/", 7),
+    ("src/base/", 8),
+    ("src/edit/", 10),
+    ("src/engine/", 14),
+    ("src/evaluate/", 9),
+];
+
+/// The most files of a circle elsewhere.
+const SMALL_CIRCLE: usize = 4;
+
 /// Reads one file after the other.
 #[derive(Default)]
 struct Reader<'a> {
@@ -33,6 +50,8 @@ struct Reader<'a> {
     height: Option<usize>,
     /// The files that define a type name.
     types: BTreeMap<String, Vec<&'a str>>,
+    /// The modules that a file names, from the top of its crate.
+    uses: BTreeSet<(&'a str, Vec<String>)>,
     faults: Vec<String>,
 }
 
@@ -40,7 +59,8 @@ impl<'a> Reader<'a> {
     fn read(&mut self, file: &'a str, text: &str) {
         let parsed = syn::parse_file(text).unwrap();
         self.file = file;
-        self.module = file.trim_end_matches(".rs").split('/').skip(1).map(str::to_owned).collect();
+        let module = split(file).1.trim_end_matches(".rs");
+        self.module = module.split('/').map(str::to_owned).collect();
         self.module.pop_if(|name| name == "mod");
         self.height = ROOMS.iter().position(|room| *room == self.module[0] && file.starts_with("src/"));
         if file == "src/lib.rs" {
@@ -59,11 +79,10 @@ impl<'a> Reader<'a> {
 
     /// Reports a path that leads to a higher room, or to none.
     fn follow(&mut self, path: &[String]) {
-        let Some(height) = self.height else { return };
-        let mut place = match path.first().map(String::as_str) {
-            Some("crate") => Vec::new(),
-            Some("self" | "super") => self.module.clone(),
-            _ => return,
+        let (mut place, is_child) = match path.first().map(String::as_str) {
+            Some("crate") => (Vec::new(), false),
+            Some("self" | "super") => (self.module.clone(), false),
+            _ => (self.module.clone(), true),
         };
         for step in path {
             match step.as_str() {
@@ -72,6 +91,8 @@ impl<'a> Reader<'a> {
                 name => place.push(name.to_owned()),
             }
         }
+        self.uses.insert((self.file, place.clone()));
+        let Some(height) = self.height.filter(|_| !is_child) else { return };
         let room = place.first().and_then(|name| ROOMS.iter().position(|room| room == name));
         if room.is_none_or(|room| room > height) {
             let room = room.map_or("no room", |room| ROOMS[room]);
@@ -164,6 +185,46 @@ impl Visit<'_> for Reader<'_> {
     fn visit_vis_restricted(&mut self, _: &VisRestricted) {}
 }
 
+/// The folder of the sources of a crate, and the path of a file in it.
+fn split(file: &str) -> (&str, &str) {
+    let at = file.find("src/").map_or(0, |at| at + "src/".len());
+    file.split_at(at)
+}
+
+/// The circles of files that use each other, the largest first.
+fn circles<'a>(uses: &BTreeSet<(&'a str, Vec<String>)>, files: &BTreeSet<&'a str>) -> Vec<BTreeSet<&'a str>> {
+    let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (file, place) in uses {
+        let top = split(file).0;
+        // The file of the innermost module of the path.
+        let found = (1..=place.len()).rev().find_map(|end| {
+            let path = format!("{top}{}", place[..end].join("/"));
+            files.get(&*format!("{path}.rs")).or_else(|| files.get(&*format!("{path}/mod.rs"))).copied()
+        });
+        reached.entry(file).or_default().extend(found.filter(|found| found != file));
+    }
+    // Whatever a used file reaches is reached, until nothing is new.
+    loop {
+        let before: usize = reached.values().map(BTreeSet::len).sum();
+        for file in files {
+            let next: Vec<&str> = reached.get(file).into_iter().flatten().copied().collect();
+            let further: Vec<&str> =
+                next.iter().filter_map(|file| reached.get(file)).flatten().copied().collect();
+            reached.entry(file).or_default().extend(further);
+        }
+        if before == reached.values().map(BTreeSet::len).sum() {
+            break;
+        }
+    }
+    let circle = |file: &&str| -> BTreeSet<&str> {
+        reached[file].iter().filter(|other| reached[*other].contains(file)).copied().collect()
+    };
+    let all: BTreeSet<BTreeSet<&str>> = files.iter().map(circle).filter(|circle| circle.len() > 1).collect();
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    all
+}
+
 /// Whether the items only name others.
 fn names(items: &[Item]) -> bool {
     items.iter().all(|item| match item {
@@ -219,14 +280,38 @@ fn collect(top: &Path, folder: &str, sources: &mut BTreeMap<String, String>) {
     }
 }
 
-#[test]
-fn the_sources_keep_the_rules() {
+fn all_sources() -> BTreeMap<String, String> {
     let mut sources = BTreeMap::new();
     for folder in ["src", "crates"] {
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), folder, &mut sources);
     }
-    let faults = faults(&sources);
+    sources
+}
+
+#[test]
+fn the_sources_keep_the_rules() {
+    let faults = faults(&all_sources());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The output lists the circles: `cargo test --package architecture -- --nocapture`.
+#[test]
+fn no_circle_of_files_grows() {
+    let sources = all_sources();
+    let mut reader = Reader::default();
+    sources.iter().for_each(|(file, text)| reader.read(file, text));
+    let files = sources.keys().map(String::as_str).collect();
+    let mut grown = Vec::new();
+    for circle in circles(&reader.uses, &files) {
+        let text =
+            format!("{} files: {}", circle.len(), circle.iter().copied().collect::<Vec<_>>().join(", "));
+        println!("{text}");
+        let known = CIRCLES.iter().find(|(folder, _)| circle.iter().all(|file| file.starts_with(folder)));
+        if circle.len() > known.map_or(SMALL_CIRCLE, |(_, most)| *most) {
+            grown.push(text);
+        }
+    }
+    assert!(grown.is_empty(), "{}", grown.join("\n"));
 }
 
 /// The faults of one more file beside a small library.

@@ -7,9 +7,9 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::source::FileId;
 use crate::base::value::{Key, Map, Text, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 use crate::engine::context::Layers;
-use crate::engine::linearize::{AUTOMATIC, IncludedBy};
+use crate::engine::sequence::{AUTOMATIC, IncludedBy};
 use crate::model::layer::Applications;
 
 /// Changes an answer as these rules do.

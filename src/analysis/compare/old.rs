@@ -7,7 +7,7 @@ use super::normal::{OldForm, normal, of_json};
 use crate::base::error::{Error, Fault, Kind, Result, article};
 use crate::base::stack::grow;
 use crate::base::value::{Map, Text, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 use crate::storage::fs;
 use crate::yaml::compose::compose;
 use crate::yaml::to_value;

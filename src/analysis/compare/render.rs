@@ -14,9 +14,10 @@ use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::value::{Map, Text, Value};
+use crate::engine::Inventory;
+use crate::engine::answer::NodeInfo;
 use crate::engine::context::Computation;
-use crate::engine::linearize::AUTOMATIC;
-use crate::engine::{Inventory, NodeInfo};
+use crate::engine::sequence::AUTOMATIC;
 use crate::output::wire::carry;
 
 /// The rulings that are turned off, as indexes of [`ALTERNATIVES`].

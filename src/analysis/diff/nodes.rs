@@ -10,7 +10,7 @@ use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::value::{Key, Text};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::sequence::Sequence;
 use crate::model::merge::Prefixes;

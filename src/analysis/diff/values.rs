@@ -10,7 +10,7 @@ use super::ListItem;
 use super::items::items;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
-use crate::engine::NodeInfo;
+use crate::engine::answer::NodeInfo;
 
 /// A section of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]

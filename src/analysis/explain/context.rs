@@ -14,7 +14,7 @@ use crate::base::pattern::{Glob, chosen};
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers};
-use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
+use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass};
 use crate::yaml::compose::{Data, compose};
 
 /// The lists that include a class.

@@ -10,7 +10,7 @@ use crate::base::path::KeyPath;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::engine::linearize::AUTOMATIC;
+use crate::engine::sequence::AUTOMATIC;
 use crate::evaluate::{Child, Found, Whnf};
 use crate::model::slot::Slot;
 

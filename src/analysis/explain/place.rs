@@ -12,7 +12,7 @@ use crate::base::error::Link;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
-use crate::engine::linearize::{IncludedBy, IncludedFile};
+use crate::engine::sequence::{IncludedBy, IncludedFile};
 use crate::evaluate::Locate as _;
 
 /// The place of a value.

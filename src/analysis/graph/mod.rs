@@ -15,7 +15,7 @@ use crate::base::pattern::Glob;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::Inventory;
-use crate::engine::linearize::IncludedBy;
+use crate::engine::sequence::IncludedBy;
 
 pub use page::{PageData, PageOptions, data, html};
 pub use picture::{dot, mermaid};

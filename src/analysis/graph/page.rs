@@ -23,7 +23,7 @@ use crate::base::source::{FileId, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, NodeRequest};
-use crate::engine::linearize::IncludedBy;
+use crate::engine::sequence::IncludedBy;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::Operand;
 use crate::model::template::Template;

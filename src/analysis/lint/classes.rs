@@ -9,7 +9,7 @@ use crate::base::similar;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::etcd::EtcdOwner;
-use crate::engine::linearize::{IncludedBy, IncludedFile};
+use crate::engine::sequence::{IncludedBy, IncludedFile};
 
 /// Checks the classes of the chosen nodes.
 pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {

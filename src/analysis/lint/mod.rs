@@ -35,7 +35,7 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Answer, Computation, EngineContext, NodeRequest};
-use crate::engine::linearize::AUTOMATIC;
+use crate::engine::sequence::AUTOMATIC;
 use crate::evaluate::Locate as _;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};

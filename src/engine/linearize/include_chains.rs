@@ -3,7 +3,7 @@
 use crate::base::error::Link;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
-use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
+use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass};
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
 

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use super::{AUTOMATIC, ExtraParameters, IncludeChains, Linearization};
+use super::{ExtraParameters, IncludeChains, Linearization};
 use crate::base::value::{Key, Text};
 use crate::engine::counts::Counter;
 use crate::engine::prefix::Prefix;
+use crate::engine::sequence::AUTOMATIC;
 use crate::engine::sequence::Sequence;
 use crate::evaluate::{Root, ValueSource};
 use crate::model::layer::Layer;
