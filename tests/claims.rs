@@ -1,5 +1,5 @@
 //! The page on security names tests that exist, one at least for each claim. The README has the times of the
-//! page of benchmarks.
+//! page of benchmarks. The maps of the code name files and symbols that exist.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files")]
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ fn sources(folder: &Path, out: &mut String) {
         let path = entry.path();
         if path.is_dir() {
             sources(&path, out);
-        } else if path.extension().is_some_and(|end| end == "rs" || end == "py") {
+        } else if path.extension().is_some_and(|end| ["rs", "py", "ts"].iter().any(|known| end == *known)) {
             out.push_str(&fs::read_to_string(&path).unwrap());
         }
     }
@@ -112,4 +112,54 @@ fn there_is_no_unsafe_code() {
     let mut code = String::new();
     sources(&root().join("src"), &mut code);
     assert!(!code.contains("allow(unsafe_code") && !code.contains("expect(unsafe_code"));
+}
+
+/// The words in backticks of a page, outside of code blocks.
+fn code_words(page: &str) -> BTreeSet<String> {
+    let page = fs::read_to_string(root().join(page)).unwrap();
+    let prose = page.split("\n```").step_by(2);
+    prose.flat_map(|part| part.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// Whether a path of a map exists: from the top of the repository, or without its ending below `src`.
+fn exists(path: &str) -> bool {
+    let at = |start: &str, end: &str| root().join(format!("{start}{path}{end}")).exists();
+    at("", "") || ["", ".rs", "/mod.rs"].iter().any(|end| at("src/", end)) || at("crates/python/src/", ".rs")
+}
+
+#[test]
+fn the_maps_name_files_and_symbols_that_exist() {
+    let mut code = String::new();
+    for folder in ["src", "crates", "tests", "python", "salt"] {
+        sources(&root().join(folder), &mut code);
+    }
+    let code: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut gone = Vec::new();
+    let mut walked = 0;
+    for page in ["CONTRIBUTING.md", "docs/design.md"] {
+        for word in code_words(page) {
+            let is_name = |part: &str| part.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c));
+            let room = word.split('/').next().unwrap_or_default();
+            let is_path = word.contains('/')
+                && word.split('/').all(is_name)
+                && (root().join(room).is_dir() || root().join("src").join(room).is_dir());
+            let is_symbol = word.contains("::") && word.split("::").all(is_name)
+                || word.starts_with(char::is_uppercase)
+                    && word.contains(char::is_lowercase)
+                    && is_name(&word);
+            // What `make` writes is no part of the sources.
+            let is_built = ["build/", "target/", "dist/"].iter().any(|folder| word.starts_with(folder));
+            let found = match () {
+                () if is_built => continue,
+                () if is_path => exists(&word),
+                () if is_symbol => word.split("::").all(|part| code.contains(part)),
+                () => continue,
+            };
+            walked += 1;
+            if !found {
+                gone.push(format!("{page}: {word}"));
+            }
+        }
+    }
+    assert!(gone.is_empty() && walked > 100, "{walked} {}", gone.join("\n"));
 }

@@ -76,7 +76,7 @@ pub const RULES: &[Rule] = &[
     new(
         "class-redundant",
         Level::Info,
-        "Whatever node it is, the class is in already when this entry is met.",
+        "Redundant: every node that has this file already includes the class.",
     ),
     new(
         "value-repeated",

@@ -14,7 +14,7 @@ use crate::folder::yaml_files;
 /// The `migrate` tool.
 pub const TOOL: Tool = Tool {
     name: "migrate",
-    about: "Convert the tree of saltclass into an inventory, and list the places that need a person",
+    about: "Convert the tree of saltclass into an inventory, and list what needs manual work",
     manual: Manual {
         page: "howto/migrate-from-saltclass",
         description: "Copies the tree of saltclass into a new folder. In its files, 'pillars' becomes 'parameters', 'states' becomes 'applications', and a list that begins with '^' gets the prefix '~' at its key; every other byte stays. Files with Jinja are copied as they are, and listed with their lines.",
