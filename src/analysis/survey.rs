@@ -4,8 +4,6 @@
 //! Every node is linearized as for rendering, but nothing is evaluated. A node that cannot be linearized is
 //! included with its faults.
 
-mod reach;
-
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,8 +19,6 @@ use crate::engine::node::applications;
 use crate::engine::sequence::{IncludedFile, ListedClass};
 use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Layer;
-
-pub use reach::{FileNames, Reach};
 
 /// One node.
 #[derive(Debug)]
@@ -66,6 +62,11 @@ impl Surveyed {
     /// Its applications.
     pub fn applications(&self) -> Vec<Text> {
         applications(self.all_layers().map(|layer| &layer.applications))
+    }
+
+    /// Whether it cannot be linearized. Then it does not render, and its classes are not known.
+    pub fn is_broken(&self) -> bool {
+        self.layers.is_err()
     }
 
     /// Its environment.

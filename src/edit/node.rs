@@ -13,7 +13,7 @@ use crate::base::similar;
 use crate::base::value::{Map, Text, Value};
 use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
-use crate::storage::{FoundFile, TreeLimits, walk, write};
+use crate::storage::{FoundFile, TreeLimits, walk};
 
 /// The content for a node file.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -80,30 +80,16 @@ pub fn update(
     tree.change(&relative, &changes)
 }
 
-/// Deletes the file of a node. It is no error if another process deletes it at the same time.
+/// Deletes the file of a node. It is no error if another process deletes it meanwhile.
 pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<Edited> {
     name::node(node)?;
-    let found = existing(settings, node).map(|(_, _, path)| path);
-    let removed = match &found {
-        Ok(_) => locked(settings, node, options).and_then(|(tree, relative)| tree.remove(&relative)),
-        Err(error) => Err(error.clone()),
-    };
-    match removed {
+    let (_, _, path) = existing(settings, node)?;
+    match locked(settings, node, options).and_then(|(tree, relative)| tree.remove(&relative)) {
         Err(error) if matches!(error.first().kind, Kind::NodeNotFound { .. }) => {
-            let path = found.ok().or_else(|| removed_just_now(settings, node)).ok_or(error)?;
             Ok(Edited { path, before: None, after: None, warning: None })
         }
         removed => removed,
     }
-}
-
-/// The path that the file of a node had, if another process removed it just now.
-fn removed_just_now(settings: &Settings, node: &str) -> Option<PathBuf> {
-    roots(settings).ok()?.into_iter().find_map(|root| {
-        let relative = write::removed_just_now(&root)?;
-        let is_node = catalog::node_name(&FoundFile::below(&root, &relative), settings) == node;
-        is_node.then(|| root.join(relative))
-    })
 }
 
 /// Maximum number of attempts to lock a node that moves between folders.

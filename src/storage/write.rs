@@ -6,11 +6,10 @@
 //! and the next write of the same file removes them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,29 +27,13 @@ const LOCK: &str = ".reclass.lock";
 /// How long to wait for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const LOCK_RETRY: Duration = Duration::from_millis(5);
-/// The age of a removal up to which another one of the same file counts as made at the same time.
-const JUST_NOW: Duration = Duration::from_millis(250);
-/// The longest path of the system, in bytes.
-const LONGEST_PATH: u64 = 4096;
-/// How long a new lock file may lack its final permissions.
-const LOCK_FILE_GRACE: Duration = Duration::from_millis(50);
 
 /// The right to write in a tree. It ends with the value or with the process.
 #[derive(Debug)]
 pub struct TreeLock {
     root: PathBuf,
-    files: Vec<LockFile>,
-}
-
-/// The relative path of the file that was removed last from the tree below `root`, if that was just now.
-pub fn removed_just_now(root: &Path) -> Option<PathBuf> {
-    let mut file = open_with(&root.join(LOCK), OFlags::RDONLY | OFlags::NONBLOCK).ok()?;
-    let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
-    let mut path = Vec::new();
-    if age < JUST_NOW {
-        (&mut file).take(LONGEST_PATH).read_to_end(&mut path).ok()?;
-    }
-    (!path.is_empty()).then(|| PathBuf::from(OsString::from_vec(path)))
+    /// They unlock when they are dropped.
+    _files: Vec<LockFile>,
 }
 
 /// The steps of a write, for tests that end the process there.
@@ -87,7 +70,7 @@ impl TreeLock {
             files.extend(LockFile::lock(folder, false)?);
         }
         files.extend(LockFile::lock(root, true)?);
-        Ok(TreeLock { root: root.to_owned(), files })
+        Ok(TreeLock { root: root.to_owned(), _files: files })
     }
 
     /// Waits for the locks of trees inside of this one that contain `folder`.
@@ -155,19 +138,7 @@ impl TreeLock {
         let _locks = self.lock_inside(&real)?;
         match unlinkat(&folder_file, name, AtFlags::empty()) {
             Err(error) if error != Errno::NOENT => Err(unwritable(error.into()).into()),
-            _ => {
-                self.record_removal(path);
-                flush(&folder_file, path)
-            }
-        }
-    }
-
-    /// Writes the path of a removed file into the lock file, so that another process that wants to remove
-    /// the same file finds that this is done. Without the right to do so, that process gets an error.
-    fn record_removal(&self, path: &Path) {
-        let relative = path.strip_prefix(&self.root).unwrap_or(path).as_os_str();
-        if let Some(LockFile(file)) = self.files.last() {
-            let _ = file.set_len(0).and_then(|()| file.write_all_at(relative.as_bytes(), 0));
+            _ => flush(&folder_file, path),
         }
     }
 
@@ -209,19 +180,7 @@ impl LockFile {
         loop {
             let opened =
                 if create { open_lock(folder, &path).map(Some) } else { open_foreign_lock(folder, &path) };
-            let file = match opened {
-                // Another process has created the file and has not yet given it its rights.
-                Err(error)
-                    if error.kind() == io::ErrorKind::PermissionDenied
-                        && started.elapsed() < LOCK_FILE_GRACE =>
-                {
-                    std::thread::sleep(LOCK_RETRY);
-                    continue;
-                }
-                Ok(None) => return Ok(None),
-                Ok(Some(file)) => file,
-                Err(error) => return Err(unwritable(error)),
-            };
+            let Some(file) = opened.map_err(unwritable)? else { return Ok(None) };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
                     // Another process may have removed the file while we waited for it.
@@ -249,20 +208,17 @@ fn unwritable(path: &Path, folder: &Path, error: &io::Error) -> Fault {
     Fault::new(Kind::FileUnwritable { path: display(path), message })
 }
 
-/// Opens the lock file of a tree, and creates a missing one.
-///
-/// Locks over NFS need a file that is open for writing. Files of other users may allow writing alone, or
-/// reading alone as earlier versions created them.
+/// Opens the lock file of a tree, and creates a missing one. Locks over NFS need a file that is open for
+/// writing.
 fn open_lock(folder: &Path, path: &Path) -> io::Result<File> {
-    let file = match open_with(path, OFlags::RDWR | OFlags::CREATE) {
-        // Without a file, the right to create one is missing.
-        Err(Errno::ACCESS) => open_with(path, OFlags::WRONLY)
-            .or_else(|_| open_with(path, OFlags::RDONLY))
-            .map_err(|_| Errno::ACCESS)?,
-        opened => opened?,
-    };
-    permissions::set_lock_permissions(&File::open(folder)?, &file)?;
-    Ok(file)
+    match open_with(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
+        Err(Errno::EXIST) => Ok(open_with(path, OFlags::RDWR)?),
+        created => {
+            let file = created?;
+            permissions::set_lock_permissions(&fs::metadata(folder)?, &file)?;
+            Ok(file)
+        }
+    }
 }
 
 /// Opens the lock file of another tree above or below, if there is one that this user may lock. In a folder

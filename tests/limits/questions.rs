@@ -38,16 +38,16 @@ pub const QUESTIONS: [Question; 8] = [
     }),
     ("nodes --param", |options, _, _| {
         let filter = NodeFilter { parameters: vec!["**:nothing".into()], ..NodeFilter::default() };
-        Ok(list::nodes(&Inventory::open(options)?, &filter)?.len())
+        Ok(list::nodes(&Inventory::open(options)?, &filter)?.rows.len())
     }),
     ("params", |options, _, _| {
         let inventory = Inventory::open(options)?;
         let redaction = Redaction::of(inventory.settings());
-        Ok(list::parameters(&inventory, &[], &NodeFilter::default(), &redaction)?.len())
+        Ok(list::parameters(&inventory, &[], &NodeFilter::default(), &redaction)?.rows.len())
     }),
     ("refs", |options, _, _| {
         let inventory = Inventory::open(options)?;
-        Ok(list::references(&inventory, &[], &NodeFilter::default())?.len())
+        Ok(list::references(&inventory, &[], &NodeFilter::default())?.rows.len())
     }),
 ];
 

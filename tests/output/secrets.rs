@@ -140,7 +140,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     let redaction = Redaction::of(inventory.settings());
 
     let filter = reclass::list::NodeFilter::default();
-    let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap();
+    let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows;
     let options = reclass::graph::PageOptions::default();
     let page = reclass::graph::data(&inventory, &[], &redaction, &options).unwrap();
     let selection = reclass::explain::Selection {

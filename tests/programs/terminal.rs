@@ -402,7 +402,6 @@ fn lines_have_the_width_of_the_terminal() {
     .unwrap();
     for arguments in [
         &["explain", "-b", "a", "web1"][..],
-        &["-b", "a", "-n", "db1"],
         &["lint", "-b", "a", "--level", "info", "-o", "concise"],
         &["nodes", "-b", "a", "-l"],
     ] {

@@ -49,6 +49,11 @@ fn text(output: &Output) -> String {
     String::from_utf8(text).unwrap()
 }
 
+/// The answer alone, without the line about nodes that do not render.
+fn rows(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
 #[test]
 fn exit_codes() {
     let place = workplace();
@@ -170,10 +175,12 @@ fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
         let said =
             |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
         let found = said(&["lint", "--level", "info"]);
-        assert!(found.contains("'none'") && !found.contains("'k.z'"), "{found}");
+        assert!(
+            found.contains("as long as this node does not render") && !found.contains("'k.z'"),
+            "{found}"
+        );
         let unused = said(&["classes", "--unused"]);
-        assert!(unused.starts_with("none ") && unused.lines().count() == 1, "{unused}");
-        assert!(said(&["nodes", "--file", "classes/k/z.yml"]).starts_with("n  (perhaps)"), "{mapping}");
+        assert!(unused.contains("1 node does not render and is left out"), "{unused}");
     }
 }
 
@@ -184,19 +191,23 @@ fn what_is_not_there_is_no_line() {
         &["explain", "n", "--application", "x*"][..],
         &["explain", "n", "--class", "x*"],
         &["explain", "n", "x*"],
-        // A parameter may be in a file that cannot be read.
-        &["params", "x*"],
-        &["refs", "x*"],
     ] {
         let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(text(&output), "", "{arguments:?}");
     }
     // A list that a glob leaves empty says so.
-    for (verb, what) in [("nodes", "node"), ("classes", "class"), ("applications", "application")] {
+    for (verb, what) in [
+        ("nodes", "node"),
+        ("classes", "class"),
+        ("applications", "application"),
+        ("params", "parameter"),
+        ("refs", "parameter"),
+    ] {
         let output = run(place.path(), &[verb, "x*", "-b", "a"]);
         assert_eq!(output.status.code(), Some(74), "{verb}");
-        assert_eq!(text(&output), format!("note[nothing-matches]: no {what} matches 'x*'\n"), "{verb}");
+        let said = text(&output);
+        assert!(said.starts_with(&format!("note[nothing-matches]: no {what} matches 'x*'\n")), "{said}");
     }
     // A name that nothing has is most likely a slip, and the others are answered all the same.
     for (arguments, said, similar) in [
@@ -259,7 +270,7 @@ fn queries_and_class_mappings_refer_to_parameters() {
             "class_mappings  ${_param:nobody} in class mapping 'x* ${_param:nobody}'  0 nodes\n",
         ),
     ] {
-        let said = text(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
+        let said = rows(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
         let base = format!("{}/", fs::canonicalize(place.path()).unwrap().display());
         assert_eq!(said.replace(&base, ""), expected);
     }
@@ -284,7 +295,7 @@ fn what_a_reference_names_beside_those_inside_of_it_is_known() {
         ("nope", "${nope} in d  1 node\n"),
         ("web:port", "${web:port} in d  1 node\n"),
     ] {
-        let said = text(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
+        let said = rows(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
         let references: String =
             said.lines().filter_map(|line| Some(line.split_once("  ")?.1.to_owned() + "\n")).collect();
         assert_eq!(references, expected, "{path}: {said}");
@@ -378,22 +389,6 @@ fn a_difference_names_as_many_nodes_as_are_asked_for() {
 }
 
 #[test]
-fn what_a_broken_node_may_have_is_not_unused() {
-    let place = workplace();
-    for name in ["free", "perhaps"] {
-        fs::write(place.path().join(format!("a/classes/{name}.yml")), "{}\n").unwrap();
-    }
-    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
-    let said = text(&run(place.path(), &["classes", "-b", "a"]));
-    assert!(said.contains("perhaps  at least 0 nodes") && said.contains("c  2 nodes"), "{said}");
-    let unused = text(&run(place.path(), &["classes", "--unused", "-b", "a"]));
-    assert!(unused.starts_with("free  0 nodes") && unused.lines().count() == 1, "{unused}");
-    // One file that cannot be read may list anything.
-    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [\n").unwrap();
-    assert_eq!(text(&run(place.path(), &["classes", "--unused", "-b", "a"])), "");
-}
-
-#[test]
 fn references_below_a_secret_key_are_names() {
     let place = workplace();
     let node = "parameters:\n  passwords: [{a: '${gone:name}'}]\n  secrets: {b: ['x${gone:name}hunter22']}\n";
@@ -409,7 +404,7 @@ fn both_prefixes_of_a_key_are_no_part_of_its_path() {
     let place = workplace();
     let class = "parameters:\n  ~=n: {a: '${x}'}\n  m: {=~o: 1, ~=~p: 2}\n  l: [{~=i: '${x}'}]\n  =~=q: 3\n";
     fs::write(place.path().join("a/classes/twice.yml"), class).unwrap();
-    let paths = |pattern: &str| text(&run(place.path(), &["params", pattern, "-b", "a"]));
+    let paths = |pattern: &str| rows(&run(place.path(), &["params", pattern, "-b", "a"]));
     for path in ["n:a", "m:o", "m:p", "l", "=q"] {
         assert_eq!(paths(path), format!("{path}  1 place, 0 nodes\n"));
     }
@@ -435,7 +430,7 @@ fn parameters_are_found_by_what_holds_them_and_in_lists() {
         ("pg:port:x", &[]),
         ("empty", &["empty"]),
     ] {
-        let said = text(&run(place.path(), &["params", pattern, "-b", "a"]));
+        let said = rows(&run(place.path(), &["params", pattern, "-b", "a"]));
         let found: Vec<&str> = said.lines().map(|line| line.split("  ").next().unwrap()).collect();
         assert_eq!(found, paths, "{pattern}");
     }
@@ -511,42 +506,41 @@ fn lists_look_only_at_the_nodes_that_are_asked_for() {
         assert_eq!(listed(arguments), expected, "{arguments:?}");
     }
     fs::write(base.join("nodes/lost.yml"), "classes: [nowhere, db]\n").unwrap();
-    assert_eq!(listed(&["classes", "--node", "lost"]), "db  at least 0 nodes");
-    assert_eq!(listed(&["classes", "--environment", "dev"]), "db  at least 0 nodes/web  1 node");
+    let left_out = "hint: 1 node does not render and is left out; 'reclass lint' shows why";
+    assert_eq!(listed(&["classes", "--node", "lost"]), left_out);
+    assert_eq!(listed(&["classes", "--environment", "dev"]), format!("web  1 node/{left_out}"));
     assert_eq!(listed(&["params", "--node", "w*", "y"]), "y  2 places, 2 nodes");
 }
 
 #[test]
-fn what_a_broken_node_may_have_is_listed_as_such() {
+fn nodes_that_do_not_render_are_left_out_and_counted() {
     let place = workplace();
-    for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {
+    for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("seen", "x: 2\n  z: ${x}\n")] {
         let path = place.path().join(format!("a/classes/{name}.yml"));
         fs::write(path, format!("applications: [{name}]\nparameters:\n  {class}")).unwrap();
     }
-    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, seen]\n").unwrap();
     fs::write(place.path().join("a/nodes/asks.yml"), "parameters: {q: '$[ exports:e ]'}\n").unwrap();
-    let lost = "lost  (perhaps)  error[class-not-found]\n";
-    for (arguments, expected) in [
-        (&["nodes", "--class", "free"][..], String::new()),
-        (&["nodes", "--class", "perhaps"], lost.to_owned()),
-        (&["nodes", "--file", "classes/free.yml"], String::new()),
+    let two = "hint: 2 nodes do not render and are left out; 'reclass lint' shows why\n";
+    let one = "hint: 1 node does not render and is left out; 'reclass lint' shows why\n";
+    for (arguments, rows, hint) in [
+        (&["nodes", "--class", "c"][..], "broken\nn\n", two),
+        (&["nodes", "--file", "classes/c.yml"], "asks  (by an inventory query)\nbroken\nn\n", two),
+        (&["nodes", "--file", "classes/free.yml"], "", two),
         (
-            &["nodes", "--file", "classes/perhaps.yml"],
-            format!("asks  (by an inventory query)  (perhaps)\n{lost}"),
+            &["nodes", "--file", "nodes/lost.yml"],
+            "asks  (by an inventory query)\nlost  error[class-not-found]\n",
+            one,
         ),
-        (&["nodes", "lo*", "--param", "x"], format!("{lost}lost2  (perhaps)  error[class-not-found]\n")),
-        (&["nodes", "lost"], "lost  error[class-not-found]\n".to_owned()),
-        (&["params", "y"], "y  1 place, 0 nodes\n".to_owned()),
-        (&["params", "z"], "z  1 place, at least 0 nodes\n".to_owned()),
-        (&["params", "x", "--node", "lost"], "x  1 place, at least 0 nodes\n".to_owned()),
+        (&["nodes", "lost", "n", "--class", "c"], "n\n", one),
+        (&["nodes", "lost"], "lost  error[class-not-found]\n", ""),
+        (&["params", "y"], "y  1 place, 0 nodes\n", two),
+        (&["refs", "x", "--node", "n"], "", ""),
     ] {
-        assert_eq!(text(&run(place.path(), &[arguments, &["-b", "a"]].concat())), expected, "{arguments:?}");
-    }
-    let said = text(&run(place.path(), &["refs", "x", "-b", "a"]));
-    assert!(said.contains("in y  0 nodes") && said.contains("in z  at least 0 nodes"), "{said}");
-    for (verb, name, count) in [("params", "y", 1), ("params", "z", 0)] {
-        let said = text(&run(place.path(), &[verb, name, "-b", "a", "-o", "json"]));
-        assert_eq!(said.matches("\"complete\": true").count(), count, "{said}");
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        assert_eq!(text(&output), format!("{rows}{hint}"), "{arguments:?}");
+        let json = run(place.path(), &[arguments, &["-b", "a", "-o", "json"]].concat());
+        assert!(serde_json::from_slice::<Json>(&json.stdout).is_ok(), "{arguments:?}");
     }
 }
 
@@ -567,7 +561,11 @@ fn json_is_json() {
         let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
         let read: Result<Json, _> = serde_json::from_slice(&output.stdout);
         assert!(read.is_ok_and(|json| json.is_array() || json.is_object()), "{arguments:?}");
-        assert!(output.stderr.is_empty(), "{arguments:?}: {}", text(&output));
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            notes.lines().all(|line| line.starts_with("hint: 2 nodes do not render")),
+            "{arguments:?}: {notes}"
+        );
     }
 }
 
@@ -776,7 +774,7 @@ fn in_the_base_folder_each_state_has_the_settings_of_its_own() {
 }
 
 #[test]
-fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
+fn a_submodule_in_a_revision_is_an_error() {
     let place = tempfile::tempdir().unwrap();
     let (system, base) = (place.path().join("system"), place.path().join("a"));
     let put = |path: &Path, text: &str| {
@@ -785,35 +783,46 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
     };
     put(&system.join("db.yml"), "parameters: {connections: 40}\n");
     put(&base.join("nodes/n.yml"), "classes: [system.db]\n");
-    fs::create_dir(base.join("classes")).unwrap();
+    put(&base.join("classes/web.yml"), "{}\n");
     for folder in [&system, &base] {
         git(folder, &["init", "-q"]);
         git(folder, &["add", "-A"]);
         git(folder, &["commit", "-q", "-m", "one"]);
     }
-    let from = system.to_str().unwrap();
-    git(&base, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "classes/system"]);
-    git(&base, &["commit", "-q", "-a", "-m", "two"]);
-    let inside = base.join("classes/system");
-    put(&inside.join("db.yml"), "parameters: {connections: 41}\n");
-    git(&inside, &["commit", "-q", "-a", "-m", "more connections"]);
-    let output = run(place.path(), &["diff", "-b", "a", "HEAD"]);
-    let said = text(&output);
-    for part in [
-        "n\n  parameters connections\n",
-        "- 40  HEAD:classes/system/db.yml:1:27",
-        "+ 41",
-        "1 of 1 node differs: 1 change",
-    ] {
-        assert!(said.contains(part), "{said}");
-    }
-    // By a link, and by one further up.
-    std::os::unix::fs::symlink(&base, place.path().join("link")).unwrap();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", system.to_str().unwrap()];
+    git(&base, &[&add[..], &["beside"]].concat());
+    git(&base, &["commit", "-q", "-a", "-m", "beside the inventory"]);
+    fs::write(base.join("nodes/n.yml"), "classes: [web]\n").unwrap();
+    git(&base, &["commit", "-q", "-a", "-m", "web"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD", "HEAD"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let refused = |arguments: &[&str], part: &str| {
+        let output = run(place.path(), arguments);
+        let said = text(&output);
+        let expected = format!("'{part}' is in a submodule, and submodules are not read");
+        assert!(said.contains(&expected), "{said}");
+        assert_eq!(output.status.code(), Some(74));
+    };
+    // The folder itself, and a link in the inventory that leads there.
+    refused(&["diff", "-b", "a", "-c", "beside", "HEAD"], "beside");
+    std::os::unix::fs::symlink("../beside", base.join("classes/link")).unwrap();
+    git(&base, &["add", "-A"]);
+    git(&base, &["commit", "-q", "-m", "link"]);
+    refused(&["diff", "-b", "a", "HEAD"], "link");
+    git(&base, &["rm", "-q", "classes/link"]);
+    git(&base, &[&add[..], &["classes/system"]].concat());
+    git(&base, &["commit", "-q", "-a", "-m", "inside"]);
+    refused(&["diff", "-b", "a", "HEAD"], "system");
+}
+
+#[test]
+fn links_around_a_revision_are_followed() {
+    let place = tempfile::tempdir().unwrap();
+    let put = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
     std::os::unix::fs::symlink(place.path(), place.path().join("up")).unwrap();
-    for way in ["link", "up/a", "up/link"] {
-        let output = run(place.path(), &["diff", "-b", way, "HEAD"]);
-        assert!(text(&output).contains("- 40  HEAD:classes/system/db.yml:1:27"), "{}", text(&output));
-    }
     // A link from outside to one that the repository has: the revision says where that leads.
     let inner = place.path().join("b");
     for version in ["v1", "v2"] {
@@ -844,34 +853,6 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
     for part in ["+ shared.deep.c  HEAD:current/nodes/n.yml:1:11", "+ 1  HEAD:current/classes/one.yml:1:22"] {
         assert!(text(&output).contains(part), "{}", text(&output));
     }
-    git(&base, &["commit", "-q", "-a", "-m", "three"]);
-    // A clone without the submodule has an empty folder there, as has its revision.
-    git(place.path(), &["clone", "-q", "a", "bare"]);
-    put(&place.path().join("bare/nodes/n.yml"), "parameters: {a: 1}\n");
-    let output = run(place.path(), &["diff", "-b", "bare", "HEAD"]);
-    assert!(text(&output).contains("no class 'system.db' in 'HEAD:classes'"), "{}", text(&output));
-    // It is moved, and it is taken away: the state before is what it was.
-    git(&base, &["mv", "classes/system", "classes/moved"]);
-    fs::write(base.join("nodes/n.yml"), "classes: [moved.db]\n").unwrap();
-    git(&base, &["commit", "-q", "-a", "-m", "moved"]);
-    let output = run(place.path(), &["diff", "-b", "a", "HEAD~2", "--summary"]);
-    assert!(text(&output).contains("1 node  parameters connections"), "{}", text(&output));
-    assert!(text(&output).contains("1 of 1 node differs"), "{}", text(&output));
-    git(&base, &["rm", "-q", "-f", "classes/moved"]);
-    fs::write(base.join("nodes/n.yml"), "parameters: {connections: 41}\n").unwrap();
-    git(&base, &["commit", "-q", "-a", "-m", "gone"]);
-    let output = run(place.path(), &["diff", "-b", "a", "HEAD~1"]);
-    assert!(text(&output).contains("- moved.db"), "{}", text(&output));
-    assert!(!text(&output).contains("renders again"), "{}", text(&output));
-    git(&base, &["reset", "-q", "--hard", "HEAD~2"]);
-    git(&base, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
-    // Its commit is gone from where it was fetched.
-    fs::remove_dir_all(base.join(".git/modules")).unwrap();
-    fs::remove_file(inside.join(".git")).unwrap();
-    git(&inside, &["init", "-q"]);
-    let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
-    assert!(text(&output).contains("submodule 'classes/system':"), "{}", text(&output));
-    assert_eq!(output.status.code(), Some(74));
 }
 
 #[test]
@@ -884,10 +865,10 @@ fn a_name_with_two_files_hides_nothing_else() {
     fs::write(base.join("nodes/free.yml"), "classes: [free]\n").unwrap();
     for (arguments, expected) in [
         (&["nodes"][..], "free\n"),
-        (&["classes"], "free  at least 1 node"),
-        (&["applications"], "web  at least 1 node\n"),
-        (&["params"], "x  1 place, at least 1 node\n"),
-        (&["refs"], "${x} in y  at least 1 node\n"),
+        (&["classes"], "free  1 node"),
+        (&["applications"], "web  1 node\n"),
+        (&["params"], "x  1 place, 1 node\n"),
+        (&["refs"], "${x} in y  1 node\n"),
         (&["explain", "free", "y"], "y: 1\n"),
         (&["graph", "-o", "mermaid"], "\"free\""),
     ] {
@@ -913,10 +894,7 @@ fn the_slips_of_people_are_met_with_the_name_they_mean() {
         "",
         &[
             ("nodes/web1.example.com.yml", "classes: [role.web]\n"),
-            ("nodes/db1.YML", "{}\n"),
             ("classes/role/web.yml", "parameters: {nginx: {listen: 80}}\n"),
-            ("classes/role/db/init.yml.txt", "{}\n"),
-            ("nodes/mail.yml", "classes: [role.db]\n"),
         ],
     );
     let web1 = "'web1.example.com' is similar";
@@ -935,8 +913,6 @@ fn the_slips_of_people_are_met_with_the_name_they_mean() {
         (&["explain", "web1.example.com", "--class", "role/web"], "'role.web' is similar"),
         (&["nodes", "--class", "classes/role/web.yml"], "'role.web' is similar"),
         (&["nodes", "--class", "web"], "'role.web' is similar"),
-        (&["-n", "db1"], "a file with this extension is not read, only '.yml' and '.yaml' at "),
-        (&["-n", "mail"], "a/classes/role/db/init.yml.txt"),
     ] {
         let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
         let said = format!("{}{}", text(&output), String::from_utf8_lossy(&output.stderr));
@@ -962,21 +938,18 @@ fn a_missing_folder_names_the_option_the_file_or_the_default() {
         String::from_utf8(output.stderr).unwrap().replace(base.to_str().unwrap(), "TOP")
     };
     let option = "note: set on the command line by -b\n";
-    let nearby = "note: 'TOP/a' has the folders of an inventory\n";
     let relative = "nodes_uri: nodes\nclasses_uri: classes\n";
     for settings in ["", relative] {
         fs::write(place.path().join("reclass-config.yml"), settings).unwrap();
         for wrong in ["a/nodes", ".", "a/gone/there"] {
             let text = said(&["-b", wrong, "-i"]);
-            assert!(text.contains(option) && text.contains(nearby), "{settings}{wrong}: {text}");
+            assert!(text.contains(option), "{settings}{wrong}: {text}");
         }
-        // One folder is missing, so it is said once.
         let text = said(&["-b", "aa", "-i"]);
         assert!(
-            text.starts_with("error[directory-not-found]: cannot read the folder 'TOP/aa': no such"),
+            text.contains("error[directory-not-found]: cannot read the folder 'TOP/aa/nodes': no such"),
             "{text}"
         );
-        assert_eq!(text.matches("error[").count(), 1, "{text}");
         assert!(text.contains(option), "{text}");
     }
     let text = said(&["-b", "a", "-u", "node", "-i"]);
@@ -984,7 +957,7 @@ fn a_missing_folder_names_the_option_the_file_or_the_default() {
     let file = format!("{relative}inventory_base_uri: bb\n");
     fs::write(place.path().join("reclass-config.yml"), file).unwrap();
     let text = said(&["-i"]);
-    assert!(text.contains("reclass-config.yml:3:1") && text.contains("'TOP/bb'"), "{text}");
+    assert!(text.contains("reclass-config.yml:3:1") && text.contains("'TOP/bb/nodes'"), "{text}");
     fs::write(place.path().join("reclass-config.yml"), "output: json\n").unwrap();
     if !std::path::Path::new("/etc/reclass").exists() {
         let text = said(&["-i"]);
@@ -993,7 +966,6 @@ fn a_missing_folder_names_the_option_the_file_or_the_default() {
         fs::remove_file(place.path().join("reclass-config.yml")).unwrap();
         let text = said(&["-i"]);
         assert!(text.contains("no option and no settings file names it: it is the default"), "{text}");
-        assert!(text.contains(nearby), "{text}");
     }
 }
 

@@ -144,8 +144,7 @@ impl Configuration {
     }
 
     /// A fault of a setting with its place in the file.
-    pub fn placed(&self, fault: Fault) -> Fault {
-        let mut fault = with_unread_file(fault);
+    pub fn placed(&self, mut fault: Fault) -> Fault {
         if fault.site.is_some() {
             return fault;
         }
@@ -166,12 +165,11 @@ impl Configuration {
                 .collect();
             if self.overruled.keys().filter_map(Key::as_str).any(|key| names.contains(&key)) {
                 let option = flags::option_of(name).filter(|_| is_folder_missing(&fault));
-                let text = option.as_ref().map_or_else(
+                let text = option.map_or_else(
                     || "set on the command line".to_owned(),
                     |option| format!("set on the command line by {option}"),
                 );
-                let missing = option.and_then(|_| missing_folder(&fault));
-                return with_inventory_near(fault.note(text, None), missing.as_deref());
+                return fault.note(text, None);
             }
             let site = self.site(&names, part.as_deref());
             if site.is_some() {
@@ -187,8 +185,7 @@ impl Configuration {
             Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
             None => "no option and no settings file names it: it is the default".to_owned(),
         };
-        let here = std::env::current_dir().ok().map(|here| here.join("nodes"));
-        with_inventory_near(fault.note(text, None), here.as_deref())
+        fault.note(text, None)
     }
 
     /// Whether the base folder is the cause of a missing folder, and not the setting that names a folder in it.
@@ -214,8 +211,7 @@ impl Configuration {
 
     /// An error with the places of its settings.
     pub fn placed_all(&self, error: Error) -> Error {
-        let faults = without_parts_of_missing(error.into_faults());
-        Error::new(faults.into_iter().map(|fault| self.placed(fault)).collect())
+        Error::new(error.into_faults().into_iter().map(|fault| self.placed(fault)).collect())
     }
 
     fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
@@ -232,59 +228,8 @@ impl Configuration {
     }
 }
 
-fn missing_folder(fault: &Fault) -> Option<PathBuf> {
-    let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return None };
-    Some(PathBuf::from(path))
-}
-
-/// The fault with a note if the folder of an inventory is near this path.
-fn with_inventory_near(fault: Fault, path: Option<&Path>) -> Fault {
-    match path.and_then(folder::inventory_nearby) {
-        Some(folder) => fault.note(format!("'{folder}' has the folders of an inventory"), None),
-        None => fault,
-    }
-}
-
 fn is_folder_missing(fault: &Fault) -> bool {
     matches!(fault.kind, Kind::DirectoryNotFound { .. })
-}
-
-/// The faults with one for the folder of an inventory in place of those for the folders in it, which are
-/// missing with it.
-fn without_parts_of_missing(mut faults: Vec<Fault>) -> Vec<Fault> {
-    let parent = |fault: &Fault| match &fault.kind {
-        Kind::DirectoryNotFound { path, .. } if path.ends_with("/nodes") || path.ends_with("/classes") => {
-            Path::new(path).parent().map(Path::to_path_buf)
-        }
-        _ => None,
-    };
-    let [first, second] = &mut faults[..] else { return faults };
-    let Some(folder) =
-        parent(first).filter(|folder| parent(second).as_ref() == Some(folder) && !folder.is_dir())
-    else {
-        return faults;
-    };
-    if let Kind::DirectoryNotFound { path, .. } = &mut first.kind {
-        *path = folder.display().to_string();
-    }
-    faults.truncate(1);
-    faults
-}
-
-/// The fault of a missing node or class, with a note if a file for it has the wrong extension.
-fn with_unread_file(fault: Fault) -> Fault {
-    let (folder, name) = match &fault.kind {
-        Kind::NodeNotFound { folder, name, .. } => (folder, name.clone()),
-        Kind::ClassNotFound { folder, name, .. } => (folder, name.replace('.', "/")),
-        _ => return fault,
-    };
-    match folder::with_other_extension(Path::new(folder), &name) {
-        Some(path) => {
-            let text = "a file with this extension is not read, only '.yml' and '.yaml'";
-            fault.note(text, Some(Site::file(path.display().to_string())))
-        }
-        None => fault,
-    }
 }
 
 impl OptionsFile for Configuration {

@@ -4,11 +4,10 @@
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use reclass::error::inert;
 use reclass::error::{Error, Fault, Kind, Result};
 use reclass::files::{display, reason_unwritable};
 
@@ -77,14 +76,6 @@ pub fn yaml_files(base: &str, folders: &[&str]) -> Result<Vec<(String, Vec<u8>)>
     Ok(files)
 }
 
-/// The first line of a script; `None` for other files.
-pub fn first_line(path: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start)).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    Some(inert(String::from_utf8_lossy(line).trim()))
-}
-
 /// The base folder of paths in a repository: the GitHub workspace or the top of the work tree if the current
 /// folder is in it, else the current folder.
 pub fn top(current: &Path) -> PathBuf {
@@ -125,31 +116,6 @@ fn parts(path: &Path) -> Vec<OsString> {
         }
     }
     parts
-}
-
-/// The file for a name below a folder that has an extension that reclass does not read.
-pub fn with_other_extension(folder: &Path, name: &str) -> Option<PathBuf> {
-    const EXTENSIONS: [&str; 10] =
-        ["YML", "YAML", "Yml", "yml.txt", "yaml.txt", "yml.j2", "yml.bak", "yaml.bak", "json", "sls"];
-    if folder.as_os_str().is_empty() || name.is_empty() || Path::new(name).is_absolute() {
-        return None;
-    }
-    let stems = [name.to_owned(), format!("{name}/init")];
-    let mut files = stems.iter().flat_map(|stem| EXTENSIONS.map(|end| folder.join(format!("{stem}.{end}"))));
-    files.find(|path| path.is_file())
-}
-
-/// The folder of an inventory near a missing folder of one: the first folder above it that has `nodes` and
-/// `classes`, or else one beside or in the nearest folder that exists.
-pub fn inventory_nearby(missing: &Path) -> Option<String> {
-    let is_inventory = |folder: &Path| ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir());
-    let there = missing.ancestors().skip(1).find(|folder| folder.is_dir())?;
-    if let Some(above) = there.ancestors().take(3).find(|folder| is_inventory(folder)) {
-        return Some(display(above));
-    }
-    // In a folder with thousands of others it is not worth the time.
-    let inside = fs::read_dir(there).ok()?.take(200).filter_map(|entry| Some(entry.ok()?.path()));
-    inside.filter(|folder| is_inventory(folder)).min().map(|folder| display(&folder))
 }
 
 /// Whether a folder, which may not exist yet, is one of these or inside one.

@@ -144,12 +144,9 @@ fn linked(place: &str) -> String {
     format!("\u{1b}]8;;{address}\u{1b}\\{place}\u{1b}]8;;\u{1b}\\")
 }
 
-/// The number of columns of standard output or standard error; `None` if it is no terminal.
-fn width(stream: Stream) -> Option<usize> {
-    let size = match stream {
-        Stream::Stdout => terminal_size::terminal_size_of(io::stdout()),
-        Stream::Stderr => terminal_size::terminal_size_of(io::stderr()),
-    };
+/// The number of columns of standard output; `None` if it is no terminal.
+fn width() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(io::stdout());
     // Narrower ones would show a word per line. A terminal without a size reports none.
     size.map(|(Width(width), _)| usize::from(width)).filter(|width| *width >= 20)
 }
@@ -161,7 +158,7 @@ pub fn is_answer_shown() -> bool {
 
 /// An answer of lines, wrapped.
 pub fn wrapped_answer(text: String) -> String {
-    match width(Stream::Stdout) {
+    match width() {
         Some(width) => wrapped(&text, width),
         None => text,
     }
@@ -198,31 +195,16 @@ pub fn message_in_answer(text: &str) -> String {
     excerpt(text, Stream::Stdout)
 }
 
-/// Wraps titles, notes and help, and links places. Lines of the file stay as they are.
+/// Links places. The terminal wraps the lines.
 fn excerpt(text: &str, stream: Stream) -> String {
-    let has_links = supports_hyperlinks::on(stream);
-    let width = width(stream).unwrap_or(usize::MAX);
-    if !has_links && width == usize::MAX {
+    if !supports_hyperlinks::on(stream) {
         return text.to_owned();
     }
     let lines = text.split('\n').map(|line| {
         let plain = without_colours(line);
         let content = plain.trim_start();
-        if let Some(place) = content.strip_prefix("╭▸ ").or_else(|| content.strip_prefix("─▸ ")) {
-            return if has_links { line.replace(place, &linked(place)) } else { line.to_owned() };
-        }
-        let is_note = content.starts_with("├ ") || content.starts_with("╰ ");
-        let is_title = content == plain && !plain.contains('│');
-        if display_width(&plain) <= width || !(is_note || is_title) {
-            return line.to_owned();
-        }
-        let indent = plain.len() - content.len();
-        let indent = match content.chars().next() {
-            _ if is_title => "    ".to_owned(),
-            Some('├') => format!("{}│       ", " ".repeat(indent)),
-            _ => " ".repeat(indent + 8),
-        };
-        wrapped_line(line, &indent, width)
+        let place = content.strip_prefix("╭▸ ").or_else(|| content.strip_prefix("─▸ "));
+        place.map_or_else(|| line.to_owned(), |place| line.replace(place, &linked(place)))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

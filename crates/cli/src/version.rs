@@ -7,7 +7,6 @@ use reclass::files::display;
 use reclass::settings::{Shape, TABLE};
 
 use crate::configuration::found_on_path;
-use crate::folder::first_line;
 use crate::{commands, commands::tools, programs::PROGRAMS};
 
 /// One line that begins with the version number.
@@ -51,22 +50,8 @@ pub fn long() -> String {
     }
     text.push_str("\non the path:");
     for program in PROGRAMS {
-        let _ = write!(text, "\n  {:<18}{}", program.name, on_path(program.name));
+        let path = found_on_path(program.name).map_or_else(|| "not there".to_owned(), |path| display(&path));
+        let _ = write!(text, "\n  {:<18}{path}", program.name);
     }
     text
-}
-
-/// The program that a shell runs for a name, and whether it is a different program. A Python package that is
-/// installed or removed later can replace or remove a program of the same name.
-fn on_path(name: &str) -> String {
-    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
-    let Some(path) = found_on_path(name) else { return "not there".to_owned() };
-    let real = path.canonicalize().ok();
-    let beside = own.as_ref().and_then(|own| own.parent()) == real.as_ref().and_then(|real| real.parent());
-    let shown = display(&path);
-    match first_line(&path) {
-        Some(line) => format!("{shown} (another program: {line})"),
-        None if beside => shown,
-        None => format!("{shown} (another program)"),
-    }
 }

@@ -25,7 +25,7 @@ use reclass::error::{
 use reclass::explain::{Selection, explain, to_text};
 use reclass::failpoints::failpoint;
 use reclass::lint::lint;
-use reclass::list::{self, NodeFilter};
+use reclass::list::{self, Listing, NodeFilter};
 use reclass::redact::Redaction;
 use reclass::report::{Level, full, full_findings, to_json};
 use reclass::settings::{NodeNotFound, Settings};
@@ -95,10 +95,12 @@ impl Inventory {
             self.listing(py, |engine| {
                 if everything {
                     // A broken class does not matter if only names are requested.
-                    return engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect());
+                    let rows =
+                        engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect())?;
+                    return Ok(Listing { rows, left_out: 0 });
                 }
-                let rows = list::nodes(engine, &filter)?;
-                Ok(rows.into_iter().map(|row| row.name).collect::<Vec<Text>>())
+                let Listing { rows, left_out } = list::nodes(engine, &filter)?;
+                Ok(Listing { rows: rows.into_iter().map(|row| row.name).collect::<Vec<Text>>(), left_out })
             })
         })
     }
@@ -554,14 +556,14 @@ impl Inventory {
     fn listing<'py, T: Serialize + Send>(
         &self,
         py: Python<'py>,
-        question: impl FnOnce(&reclass::Inventory) -> Result<Vec<T>> + Send,
+        question: impl FnOnce(&reclass::Inventory) -> list::Rows<T> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
-        let (rows, clashes) = &*given;
+        let (listing, clashes) = &*given;
         for clash in clashes {
             log::write(py, Severity::Warning, &concise_warning(clash))?;
         }
-        data::object(&mut self.outgoing(py), rows)
+        data::object(&mut self.outgoing(py), &listing.rows)
     }
 
     /// Calls the engine while other threads may use the interpreter. An error contains excerpts of the files,

@@ -168,11 +168,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     wrong = []
     for folder in folders:
         lock = Path(folder, ".reclass.lock")
-        if (
-            os.access(folder, os.W_OK)
-            and lock.exists()
-            and not (os.access(lock, os.R_OK) or os.access(lock, os.W_OK))
-        ):
+        if os.access(folder, os.W_OK) and lock.exists() and not os.access(lock, os.R_OK | os.W_OK):
             wrong.append(f"{_who()} cannot lock '{lock}' ({_rights(lock)}): nothing can be edited")
     if closed := [folder for folder in folders if not os.access(folder, os.W_OK)]:
         inventory["edits"] = f"no right to write '{closed[0]}' ({_rights(closed[0])})"

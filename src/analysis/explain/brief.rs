@@ -15,11 +15,11 @@ const BEFORE: usize = 32;
 
 /// A value on one line; a long one is cut.
 pub fn brief(value: &Value) -> String {
-    Window::of(&Flow::of(value, WIDTH * 8).text, 0).piece(0, WIDTH)
+    excerpt(&Flow::of(value, WIDTH * 8).text, 0)
 }
 
-/// Two values, each on one line. If they differ only beyond the cut, both are cut around the first
-/// difference. So different values always look different.
+/// Two values, each on one line. If they differ only beyond the cut, both begin a few characters before the
+/// first difference. So different values always look different.
 pub fn briefs(old: &Value, new: &Value) -> (String, String) {
     if old == new {
         return (brief(old), brief(new));
@@ -37,14 +37,14 @@ pub fn briefs(old: &Value, new: &Value) -> (String, String) {
         limit = limit.saturating_mul(8);
     };
     let is_short = [&old_flow, &new_flow].iter().all(|flow| flow.text.chars().nth(WIDTH).is_none());
-    let mut pieces = [&old_flow, &new_flow].map(|flow| {
-        let window = Window::of(&flow.text, same);
-        if is_short || (window.is_first && window.same + BEFORE <= WIDTH) {
-            return window.piece(0, WIDTH);
-        }
-        let start = window.start();
-        window.piece(start, window.end(start))
-    });
+    let common = &old_flow.text[..same];
+    let start = match common.char_indices().rev().nth(BEFORE - 1) {
+        Some((start, _)) if !is_short && common.chars().nth(WIDTH - BEFORE).is_some() => start,
+        _ => 0,
+    };
+    // An escape sequence is not cut in the middle.
+    let start = start - usize::from(common[..start].ends_with('\\'));
+    let mut pieces = [&old_flow, &new_flow].map(|flow| excerpt(&flow.text, start));
     // The texts are equal but the types are not, as with bytes and a string with their base64 form.
     if old_flow.text == new_flow.text && old.type_name() != new.type_name() {
         for (piece, value) in pieces.iter_mut().zip([old, new]) {
@@ -70,62 +70,16 @@ pub fn whole(value: &Value) -> (String, Vec<String>) {
     }
 }
 
-/// A part of a text; an excerpt of it is shown.
-struct Window {
-    chars: Vec<char>,
-    /// Number of leading characters that the other text has too.
-    same: usize,
-    /// Whether it begins at the beginning of the text.
-    is_first: bool,
-    is_quoted: bool,
-}
-
-impl Window {
-    /// The part of a text around a byte offset. Up to the offset, the text equals another one.
-    fn of(text: &str, same: usize) -> Window {
-        let (before, after) = text.split_at(same);
-        let from = before.char_indices().rev().nth(2 * WIDTH).map_or(0, |(at, _)| at);
-        let before = before[from..].chars();
-        let mut chars: Vec<char> = before.collect();
-        let same = chars.len();
-        chars.extend(after.chars().take(2 * WIDTH));
-        Window { chars, same, is_first: from == 0, is_quoted: text.starts_with('"') }
-    }
-
-    /// Start of the excerpt around a difference: the beginning of its line, if that is close.
-    fn start(&self) -> usize {
-        let near = self.same.saturating_sub(WIDTH - BEFORE).max(2);
-        if let Some(start) = (near..=self.same).rev().find(|at| self.is_newline(at - 2)) {
-            return start;
-        }
-        let start = self.same.saturating_sub(BEFORE);
-        // An escape sequence is not cut in the middle.
-        if self.backslashes(start) % 2 == 1 { start - 1 } else { start }
-    }
-
-    /// End of the excerpt: the end of the line that differs, if that comes after the common part.
-    fn end(&self, start: usize) -> usize {
-        let most = start + WIDTH;
-        (start..most).find(|at| self.is_newline(*at)).filter(|end| *end > self.same).unwrap_or(most)
-    }
-
-    /// Whether this is an escaped newline.
-    fn is_newline(&self, at: usize) -> bool {
-        self.chars.get(at..at + 2) == Some(&['\\', 'n']) && self.backslashes(at) % 2 == 0
-    }
-
-    /// The number of backslashes before this character.
-    fn backslashes(&self, at: usize) -> usize {
-        self.chars[..at].iter().rev().take_while(|c| **c == '\\').count()
-    }
-
-    fn piece(&self, start: usize, end: usize) -> String {
-        let shown: String = self.chars[start..].iter().take(end - start).collect();
-        let is_cut = start > 0 || !self.is_first;
-        let quote = if is_cut && self.is_quoted { "\"" } else { "" };
-        let before = if is_cut { "…" } else { "" };
-        let after = if end < self.chars.len() { format!("…{quote}") } else { String::new() };
-        format!("{quote}{before}{shown}{after}")
+/// A line of text from an offset on; a long one is cut.
+fn excerpt(text: &str, start: usize) -> String {
+    let (before, quote) = match start {
+        0 => ("", ""),
+        _ => ("…", if text.starts_with('"') { "\"" } else { "" }),
+    };
+    let rest = &text[start..];
+    match rest.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{quote}{before}{}…{quote}", &rest[..end]),
+        None => format!("{quote}{before}{rest}"),
     }
 }
 
@@ -245,7 +199,10 @@ mod tests {
             (
                 lines("1m"),
                 lines("20m"),
-                ("\"…  client_max_body_size 1m;…\"", "\"…  client_max_body_size 20m;…\""),
+                (
+                    "\"… 404; }\\n  client_max_body_size 1m;\\n  keepalive_timeout 5;\\n}\\n\"",
+                    "\"… 404; }\\n  client_max_body_size 20m;\\n  keepalive_timeout 5;\\n}\\n\"",
+                ),
             ),
             (
                 text(&long),
@@ -269,7 +226,8 @@ mod tests {
     fn a_difference_far_behind_is_shown() {
         let value = |end: &str| text(&("line\n".repeat(100_000) + end + &"\nline".repeat(1000)));
         let (old, new) = briefs(&value("old"), &value("new"));
-        assert_eq!((&*old, &*new), ("\"…old…\"", "\"…new…\""));
+        assert!(old.starts_with("\"…\\nline") && old.contains("\\nold\\n"), "{old}");
+        assert_eq!(old.replace("old", "new"), new);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use crate::engine::sequence::{IncludedBy, IncludedFile};
 /// Checks the classes of the chosen nodes.
 pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if linter.all {
-        match linter.reach.unreadable() {
+        match &linter.broken {
             Some(path) => {
-                let message = "which classes no node has is not known, as long as this file is in error";
-                found
-                    .push(lint_fault("class-unused", message.into(), None).at_site(Site::file(path.clone())));
+                let message = "which classes no node has is not known, as long as this node does not render";
+                let site = Site::file(path.clone());
+                found.push(lint_fault("class-unused", message.into(), None).at_site(site));
             }
             None => unused(linter, found),
         }
@@ -83,8 +83,7 @@ fn from_pillar(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 
 /// Classes that no node uses.
 fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    for file in linter.files().filter(|file| file.is_class && linter.is_known(file) && file.nodes.is_empty())
-    {
+    for file in linter.files().filter(|file| file.is_class && file.nodes.is_empty()) {
         let message = format!("no node has the class '{}'", file.name);
         found.push(lint_fault("class-unused", message, None).at_site(Site::file(file.path.clone())));
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
+use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
@@ -251,10 +251,8 @@ struct Linter<'a> {
     chosen: Vec<bool>,
     /// Whether all nodes are checked. Only then is every use of a file known.
     all: bool,
-    /// The files that nodes may use if they cannot be linearized.
-    reach: Reach,
-    /// The same for the checked nodes only.
-    chosen_reach: Reach,
+    /// The file of the first node that cannot be linearized. It may use any file.
+    broken: Option<Arc<str>>,
     problems: Vec<Fault>,
 }
 
@@ -277,10 +275,7 @@ impl<'a> Linter<'a> {
         let survey = Survey::of(computation);
         let prefixes = Prefixes::new(computation.settings);
         let chosen: Vec<bool> = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
-        let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
         Linter {
-            reach: Reach::of(computation, &survey, survey.nodes.iter()),
-            chosen_reach: Reach::of(computation, &survey, nodes),
             context: computation.context(),
             secrets: Secrets::of(computation.settings),
             plain: Plain::new(computation.settings, &survey),
@@ -289,6 +284,7 @@ impl<'a> Linter<'a> {
             has_keyed_lists: merge_options::has_keyed_lists(computation.settings, &survey),
             chosen,
             all: globs.is_empty(),
+            broken: survey.nodes.iter().find(|node| node.is_broken()).map(|node| node.path.clone()),
             survey,
             problems: Vec::new(),
         }
@@ -425,8 +421,10 @@ impl<'a> Linter<'a> {
 
     /// The checked files: all files, or those of the chosen nodes.
     fn files(&self) -> impl Iterator<Item = &SurveyedFile> {
-        let chosen = |file: &SurveyedFile| {
-            self.chosen_reach.holds(&file.path) || file.nodes.iter().any(|at| self.is_chosen(*at))
+        let broken = self.nodes().filter(|node| node.is_broken()).map(|node| &node.path);
+        let broken: FxHashSet<&Arc<str>> = broken.collect();
+        let chosen = move |file: &SurveyedFile| {
+            broken.contains(&file.path) || file.nodes.iter().any(|at| self.is_chosen(*at))
         };
         self.survey.files.iter().filter(move |file| self.all || chosen(file))
     }
@@ -438,14 +436,14 @@ impl<'a> Linter<'a> {
         wild.map(|entry| (entry.origin, &entry.name)).collect()
     }
 
-    /// Whether all users of a file are known.
+    /// Whether a file has users, and all of them are known.
     fn is_known(&self, file: &SurveyedFile) -> bool {
-        self.reach.knows(file)
+        !file.nodes.is_empty() && self.broken.is_none()
     }
 
     /// Whether no node uses a file, or may use it.
     fn is_unused(&self, file: &SurveyedFile) -> bool {
-        file.is_class && file.nodes.is_empty() && !self.reach.holds(&file.path)
+        file.is_class && file.nodes.is_empty() && self.broken.is_none()
     }
 
     /// The layers in etcd that a node has, each once.

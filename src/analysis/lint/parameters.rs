@@ -314,9 +314,7 @@ fn queries(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>
 
 /// Whether a file has users, and all of them are known and were rendered.
 fn all_rendered(linter: &Linter<'_>, file: &SurveyedFile, rendered: &RenderedNodes) -> bool {
-    linter.is_known(file)
-        && !file.nodes.is_empty()
-        && file.nodes.iter().all(|at| rendered.done.get(*at) == Some(&true))
+    linter.is_known(file) && file.nodes.iter().all(|at| rendered.done.get(*at) == Some(&true))
 }
 
 /// Whether a map may contain a path.

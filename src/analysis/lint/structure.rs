@@ -61,7 +61,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 
 /// The checked files that have users, if all users are known.
 fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedFile> {
-    linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file))
+    linter.files().filter(|file| linter.is_known(file))
 }
 
 /// Checks the keys with prefixes.

@@ -17,5 +17,14 @@ pub use parameters::{ParameterPlace, ParameterRow, parameters};
 pub use references::{Bearing, ReferenceRow, references};
 pub use unmatched::{What, unmatched};
 
+/// The rows of a listing.
+#[derive(Clone, Debug)]
+pub struct Listing<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// The number of nodes that do not render, so that nothing is known of their classes and parameters.
+    pub left_out: usize,
+}
+
 /// The result of a listing.
-pub type Rows<T> = Result<Vec<T>>;
+pub type Rows<T> = Result<Listing<T>>;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::nodes::SelectedNodes;
-use super::{NodeFilter, Rows};
+use super::{Listing, NodeFilter, Rows};
 use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::{Fault, Kind};
 use crate::base::pattern::{Glob, chosen};
@@ -21,8 +21,6 @@ pub struct NameRow {
     pub file: Option<String>,
     /// The nodes that have it, sorted.
     pub nodes: Vec<Text>,
-    /// Whether the list of nodes is complete. A node that cannot be linearized may have the name too.
-    pub complete: bool,
 }
 
 /// The classes that match any of the globs, sorted, each with its nodes that pass the filter. Classes without
@@ -37,9 +35,8 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> 
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&selected.users(file)),
-            complete: selected.knows(file),
         };
-        Ok(classes.map(name).collect())
+        Ok(Listing { rows: classes.map(name).collect(), left_out: selected.left_out })
     })?
 }
 
@@ -56,9 +53,9 @@ pub fn empty_files(inventory: &Inventory) -> Rows<NameRow> {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&file.nodes),
-            complete: survey.nodes.iter().all(|node| node.layers.is_ok()),
         };
-        Ok(empty.map(row).collect())
+        let left_out = survey.nodes.iter().filter(|node| node.is_broken()).count();
+        Ok(Listing { rows: empty.map(row).collect(), left_out })
     })?
 }
 
@@ -77,7 +74,7 @@ pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter
             }
         }
         all.sort_unstable_keys();
-        let complete = selected.nodes(&survey).all(|node| node.layers.is_ok());
-        Ok(all.into_iter().map(|(name, nodes)| NameRow { name, file: None, nodes, complete }).collect())
+        let rows = all.into_iter().map(|(name, nodes)| NameRow { name, file: None, nodes }).collect();
+        Ok(Listing { rows, left_out: selected.left_out })
     })?
 }

@@ -1,21 +1,18 @@
 //! Selects nodes by filters.
 
-use std::cell::OnceCell;
 use std::path::Path;
 
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::Rows;
+use super::{Listing, Rows};
 use crate::analysis::explain::has_parameter;
-use crate::analysis::survey::{FileNames, Reach, Survey, Surveyed, SurveyedFile};
+use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, chosen};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::Computation;
-use crate::model::query::Query;
-use crate::model::slot::MapSlot;
+use crate::model::layer::Layer;
 use crate::storage::fs::real;
 
 /// Conditions on a node. One entry of a list is enough; all lists must match.
@@ -50,8 +47,6 @@ pub struct NodeRow {
     pub applications: Vec<Text>,
     /// Whether only an inventory query of the node leads to the file: a node that the query may read uses it.
     pub by_query: bool,
-    /// Whether the match is uncertain, because the node cannot be linearized.
-    pub perhaps: bool,
     /// The code of its first fault, if it cannot be linearized.
     pub error: Option<&'static str>,
 }
@@ -74,7 +69,10 @@ impl NodeFilter {
 /// The nodes that pass a filter, sorted by name.
 pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     inventory.inspect(|computation| {
-        Ok(passing(computation, &Survey::of(computation), filter)?.into_iter().flatten().collect())
+        let survey = Survey::of(computation);
+        let passing = passing(computation, &survey, filter)?;
+        let left_out = left_out(&survey, filter, |at| passing.get(at).is_some_and(Option::is_some));
+        Ok(Listing { rows: passing.into_iter().flatten().collect(), left_out })
     })?
 }
 
@@ -85,12 +83,14 @@ fn passing(
     filter: &NodeFilter,
 ) -> Result<Vec<Option<NodeRow>>> {
     let filter = &NodeFilter { files: files(survey, filter)?, ..filter.clone() };
-    // If a broken node may use a requested file, queries may carry the file to further nodes.
-    let reach = Reach::of(computation, survey, survey.nodes.iter());
-    let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
-    let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
-    let broken = Broken::new(survey, filter);
-    Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter, known, &broken)).collect())
+    Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter)).collect())
+}
+
+/// The number of broken nodes of the requested names that have no row.
+fn left_out(survey: &Survey, filter: &NodeFilter, has_row: impl Fn(usize) -> bool) -> usize {
+    let globs: Vec<Glob> = filter.names.iter().map(|text| Glob::new(text)).collect();
+    let nodes = survey.nodes.iter().enumerate();
+    nodes.filter(|(at, node)| node.is_broken() && chosen(&globs, &node.name) && !has_row(*at)).count()
 }
 
 /// The nodes that another list covers.
@@ -99,12 +99,12 @@ pub(super) struct SelectedNodes {
     chosen: Vec<bool>,
     /// Whether all nodes are covered.
     all: bool,
-    /// The files that covered nodes may use if they cannot be linearized.
-    reach: Reach,
+    /// The number of requested nodes that are broken.
+    pub(super) left_out: usize,
 }
 
 impl SelectedNodes {
-    /// The nodes that pass a filter, including those that may pass.
+    /// The nodes that pass a filter.
     pub(super) fn of(
         computation: &Computation<'_>,
         survey: &Survey,
@@ -115,9 +115,8 @@ impl SelectedNodes {
         } else {
             passing(computation, survey, filter)?.iter().map(Option::is_some).collect()
         };
-        let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
-        let reach = Reach::of(computation, survey, nodes);
-        Ok(SelectedNodes { chosen, all: filter.is_empty(), reach })
+        let left_out = left_out(survey, filter, |_| false);
+        Ok(SelectedNodes { chosen, all: filter.is_empty(), left_out })
     }
 
     /// The covered nodes.
@@ -130,14 +129,9 @@ impl SelectedNodes {
         file.nodes.iter().filter(|at| self.chosen.get(**at) == Some(&true)).copied().collect()
     }
 
-    /// Whether all covered users of a file are known.
-    pub(super) fn knows(&self, file: &SurveyedFile) -> bool {
-        self.reach.knows(file)
-    }
-
-    /// Whether the content of a file counts: always without a filter, otherwise if a covered node may use it.
+    /// Whether the content of a file counts: always without a filter, otherwise if a covered node uses it.
     pub(super) fn includes(&self, file: &SurveyedFile) -> bool {
-        self.all || !self.knows(file) || file.nodes.iter().any(|at| self.chosen.get(*at) == Some(&true))
+        self.all || file.nodes.iter().any(|at| self.chosen.get(*at) == Some(&true))
     }
 }
 
@@ -169,13 +163,12 @@ fn is_file(path: &str, wanted: &str) -> bool {
     Path::new(path).ends_with(wanted)
 }
 
-fn node_row<'s>(
+/// The row of a node that passes the filter. Only the name and the file of a broken node are known.
+fn node_row(
     computation: &Computation<'_>,
-    survey: &'s Survey,
-    node: &'s Surveyed,
+    survey: &Survey,
+    node: &Surveyed,
     filter: &NodeFilter,
-    known: bool,
-    broken: &Broken<'s>,
 ) -> Option<NodeRow> {
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let any = |texts: &[String], name: &str| {
@@ -185,8 +178,20 @@ fn node_row<'s>(
     if !chosen(&globs(&filter.names), &node.name) {
         return None;
     }
-    if node.layers.is_err() {
-        return broken_row(computation, survey, node, filter, broken);
+    let is_requested = |path: &str| filter.files.iter().any(|wanted| is_file(path, wanted));
+    if let Err(error) = &node.layers {
+        let content = [&filter.classes, &filter.applications, &filter.environments, &filter.parameters];
+        let passes = content.iter().all(|globs| globs.is_empty())
+            && (filter.files.is_empty() || is_requested(&node.path));
+        return passes.then(|| NodeRow {
+            name: node.name.clone(),
+            environment: Value::Null,
+            file: node.path.to_string(),
+            classes: 0,
+            applications: Vec::new(),
+            by_query: false,
+            error: Some(error.first().code()),
+        });
     }
     if !filter.classes.is_empty() && !node.classes().any(|class| any(&filter.classes, class)) {
         return None;
@@ -199,30 +204,13 @@ fn node_row<'s>(
     if !filter.environments.is_empty() && !any(&filter.environments, &crate::base::pystr::str(&environment)) {
         return None;
     }
-    let (mut by_query, mut perhaps) = (false, false);
-    if !filter.files.is_empty() {
-        let has = |node: &Surveyed| {
-            let paths = node.files().filter_map(|file| survey.file(file)).map(|file| &file.path);
-            paths.chain(std::iter::once(&node.path)).any(|path| filter.files.iter().any(|f| is_file(path, f)))
-        };
-        if !has(node) {
-            by_query = node.layers.as_ref().is_ok_and(|layers| {
-                node.all_layers().any(|layer| asks(&layer.parameters, |_| true)) && {
-                    let environment = &layers.environment;
-                    let all = node
-                        .all_layers()
-                        .any(|layer| asks(&layer.parameters, |query| query.all_environments));
-                    let mut others = survey.nodes.iter().filter(|other| has(other)).peekable();
-                    let reached = others.peek().is_some();
-                    // An edit may move a node into the environment, or make its environment unreadable.
-                    perhaps = !others.any(|other| all || other.environment() == *environment);
-                    !(perhaps && known && !reached)
-                }
-            });
-            if !by_query {
-                return None;
-            }
-        }
+    let has = |node: &Surveyed| {
+        let paths = node.files().filter_map(|file| survey.file(file)).map(|file| &file.path);
+        paths.chain(std::iter::once(&node.path)).any(|path| is_requested(path))
+    };
+    let by_query = !filter.files.is_empty() && !has(node);
+    if by_query && !(node.all_layers().any(|layer| asks(layer)) && survey.nodes.iter().any(has)) {
+        return None;
     }
     if !filter.parameters.is_empty() {
         let layers = node.layers.as_ref().ok()?;
@@ -237,74 +225,13 @@ fn node_row<'s>(
         classes: node.classes().count(),
         applications,
         by_query,
-        perhaps,
         error: None,
     })
 }
 
-/// What the rows of all nodes that cannot be linearized have in common.
-struct Broken<'s> {
-    names: OnceCell<FileNames<'s>>,
-    /// The paths of the requested classes.
-    classes: FxHashSet<&'s str>,
-    /// The paths of the requested files.
-    files: FxHashSet<&'s str>,
-}
-
-impl<'s> Broken<'s> {
-    fn new(survey: &'s Survey, filter: &NodeFilter) -> Broken<'s> {
-        let globs: Vec<Glob> = filter.classes.iter().map(|text| Glob::new(text)).collect();
-        let is_class =
-            |file: &SurveyedFile| file.is_class && globs.iter().any(|glob| glob.matches(&file.name));
-        let paths = |is: &dyn Fn(&SurveyedFile) -> bool| {
-            survey.files.iter().filter(|file| is(file)).map(|file| &*file.path).collect()
-        };
-        Broken {
-            names: OnceCell::new(),
-            classes: paths(&is_class),
-            files: paths(&|file| is_requested(&file.path, filter)),
-        }
-    }
-}
-
-fn is_requested(path: &str, filter: &NodeFilter) -> bool {
-    filter.files.iter().any(|wanted| is_file(path, wanted))
-}
-
-/// The row of a node that cannot be linearized. The node is left out only if it certainly does not match.
-fn broken_row<'s>(
-    computation: &Computation<'_>,
-    survey: &'s Survey,
-    node: &'s Surveyed,
-    filter: &NodeFilter,
-    broken: &Broken<'s>,
-) -> Option<NodeRow> {
-    let own = is_requested(&node.path, filter);
-    if !filter.classes.is_empty() || !filter.files.is_empty() {
-        let names = broken.names.get_or_init(|| FileNames::of(survey));
-        let reach = Reach::of_broken(computation, survey, names, std::iter::once(node));
-        if !filter.classes.is_empty() && !reach.meets(&broken.classes)
-            || !filter.files.is_empty() && !own && !reach.meets(&broken.files)
-        {
-            return None;
-        }
-    }
-    let others = [&filter.classes, &filter.applications, &filter.environments, &filter.parameters];
-    Some(NodeRow {
-        name: node.name.clone(),
-        environment: Value::Null,
-        file: node.path.to_string(),
-        classes: 0,
-        applications: Vec::new(),
-        by_query: false,
-        perhaps: others.iter().any(|texts| !texts.is_empty()) || !(filter.files.is_empty() || own),
-        error: node.layers.as_ref().err().map(|error| error.first().code()),
-    })
-}
-
-/// Whether a map contains such an inventory query.
-fn asks(map: &MapSlot, is: impl Fn(&Query) -> bool) -> bool {
+/// Whether a layer contains an inventory query.
+fn asks(layer: &Layer) -> bool {
     let mut found = false;
-    map.queries(&mut |_, query, _| found |= is(query));
+    layer.parameters.queries(&mut |_, _, _| found = true);
     found
 }

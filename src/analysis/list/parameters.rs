@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::choice::chosen_leaves;
 use super::nodes::SelectedNodes;
-use super::{NodeFilter, Rows};
+use super::{Listing, NodeFilter, Rows};
 use crate::analysis::explain::written;
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
@@ -27,8 +27,6 @@ pub struct ParameterRow {
     pub places: Vec<ParameterPlace>,
     /// The nodes that these files contribute to, sorted.
     pub nodes: Vec<Text>,
-    /// Whether the list of nodes is complete. A node that cannot be linearized may use one of the files too.
-    pub complete: bool,
 }
 
 /// A place that sets a parameter.
@@ -40,8 +38,8 @@ pub struct ParameterPlace {
     pub written: Value,
 }
 
-/// The places of a path, the indexes of its nodes, and whether these are complete.
-type PathSummary = (Vec<ParameterPlace>, Vec<usize>, bool);
+/// The places of a path, and the indexes of its nodes.
+type PathSummary = (Vec<ParameterPlace>, Vec<usize>);
 
 /// The paths that match any of the patterns, and the paths below them, sorted. They come from the files of
 /// the nodes that pass the filter; without a filter from all files. Leaves are scalars, lists and empty
@@ -60,26 +58,24 @@ pub fn parameters(
         let prefixes = Prefixes::new(computation.settings);
         let mut rows: IndexMap<String, PathSummary> = IndexMap::new();
         for file in survey.files.iter().filter(|file| selected.includes(file)) {
-            let (users, known) = (selected.users(file), selected.knows(file));
+            let users = selected.users(file);
             let Ok(layer) = &file.layer else { continue };
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
-                let (places, nodes, complete) =
-                    rows.entry(join_path(path, delimiter)).or_insert((Vec::new(), Vec::new(), true));
+                let (places, nodes) = rows.entry(join_path(path, delimiter)).or_default();
                 let written = redaction.written(path, &written(slot, &prefixes));
                 places.push(ParameterPlace { site, written });
                 nodes.extend(&users);
-                *complete &= known;
             });
         }
         rows.sort_unstable_keys();
-        let row = |(path, (places, mut nodes, complete)): (String, PathSummary)| {
+        let row = |(path, (places, mut nodes)): (String, PathSummary)| {
             nodes.sort_unstable();
             nodes.dedup();
-            ParameterRow { path, places, nodes: survey.names(&nodes), complete }
+            ParameterRow { path, places, nodes: survey.names(&nodes) }
         };
-        Ok(rows.into_iter().map(row).collect())
+        Ok(Listing { rows: rows.into_iter().map(row).collect(), left_out: selected.left_out })
     })?
 }
 

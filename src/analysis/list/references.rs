@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::nodes::SelectedNodes;
-use super::{NodeFilter, Rows};
+use super::{Listing, NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::path::split_path;
@@ -61,8 +61,6 @@ pub struct ReferenceRow {
     pub within: String,
     /// The nodes that the file contributes to, sorted.
     pub nodes: Vec<Text>,
-    /// Whether the list of nodes is complete. A node that cannot be linearized may use the file too.
-    pub complete: bool,
 }
 
 /// Finds the references to the requested paths.
@@ -74,8 +72,8 @@ struct Finder<'a> {
     rows: Vec<ReferenceRow>,
 }
 
-/// The nodes of a reference, and whether the list is complete.
-type Users<'u> = (&'u dyn Fn() -> Vec<Text>, bool);
+/// The nodes of a reference.
+type Users<'u> = &'u dyn Fn() -> Vec<Text>;
 
 /// All references to paths that match any of the patterns, file by file, then those of class mappings.
 /// Without patterns, all references. With a filter, only references of the nodes that pass it.
@@ -95,7 +93,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
             let Ok(layer) = &file.layer else { continue };
             let names = OnceCell::new();
             let nodes = || names.get_or_init(|| survey.names(&selected.users(file))).clone();
-            let users: Users<'_> = (&nodes, selected.knows(file));
+            let users: Users<'_> = &nodes;
             for entry in &layer.classes {
                 if let Some(template) = &entry.template {
                     finder.template(template, entry.origin, "classes", users);
@@ -113,7 +111,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
             }
         }
         finder.mappings();
-        Ok(finder.rows)
+        Ok(Listing { rows: finder.rows, left_out: selected.left_out })
     })?
 }
 
@@ -169,7 +167,7 @@ impl Finder<'_> {
             }
             if let Ok(Parsed::Template(template)) = template::parse(&name, self.computation.settings) {
                 let within = format!("class mapping '{mapping}'");
-                self.template(&template, Origin::NONE, &within, (&|| nodes.clone(), true));
+                self.template(&template, Origin::NONE, &within, &|| nodes.clone());
             }
         }
     }
@@ -180,10 +178,9 @@ fn row_of(
     bearing: Bearing,
     site: Option<Site>,
     within: &str,
-    (nodes, complete): Users<'_>,
+    nodes: Users<'_>,
 ) -> ReferenceRow {
-    let nodes = nodes();
-    ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes, complete }
+    ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes: nodes() }
 }
 
 /// The relation of a path to a pattern; `None` if there is none.

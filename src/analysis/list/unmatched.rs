@@ -83,15 +83,16 @@ impl What {
                 let glob = Glob::new(glob);
                 self.known(inventory)?.iter().any(|name| glob.matches(name))
             }
-            What::Class => !classes(inventory, &globs, &all)?.is_empty(),
-            What::Application => !applications(inventory, &globs, &all)?.is_empty(),
+            What::Class => !classes(inventory, &globs, &all)?.rows.is_empty(),
+            What::Application => !applications(inventory, &globs, &all)?.rows.is_empty(),
             What::Parameter => {
-                !parameters(inventory, &globs, &all, &Redaction::none())?.is_empty()
+                !parameters(inventory, &globs, &all, &Redaction::none())?.rows.is_empty()
                     // References bring in paths that no file sets.
-                    || !nodes(inventory, &NodeFilter { parameters: globs.to_vec(), ..all })?.is_empty()
+                    || !nodes(inventory, &NodeFilter { parameters: globs.to_vec(), ..all })?.rows.is_empty()
             }
             What::Reference => {
-                !references(inventory, &globs, &all)?.is_empty() || What::Parameter.has(inventory, glob)?
+                !references(inventory, &globs, &all)?.rows.is_empty()
+                    || What::Parameter.has(inventory, glob)?
             }
         })
     }
@@ -99,17 +100,19 @@ impl What {
     /// The existing names.
     fn known(self, inventory: &Inventory) -> Result<Vec<String>> {
         let all = NodeFilter::default();
-        let named = |rows: Vec<super::NameRow>| rows.into_iter().map(|row| row.name.to_string()).collect();
+        let named = |listing: super::Listing<super::NameRow>| {
+            listing.rows.into_iter().map(|row| row.name.to_string()).collect()
+        };
         Ok(match self {
             What::Node => inventory.nodes()?.iter().map(ToString::to_string).collect(),
             What::Class => named(classes(inventory, &[], &all)?),
             What::Application => named(applications(inventory, &[], &all)?),
             What::Environment => {
-                nodes(inventory, &all)?.iter().map(|row| pystr::str(&row.environment)).collect()
+                nodes(inventory, &all)?.rows.iter().map(|row| pystr::str(&row.environment)).collect()
             }
             What::Parameter | What::Reference => {
-                let rows = parameters(inventory, &[], &all, &Redaction::none())?;
-                rows.into_iter().map(|row| row.path).collect()
+                let listing = parameters(inventory, &[], &all, &Redaction::none())?;
+                listing.rows.into_iter().map(|row| row.path).collect()
             }
         })
     }

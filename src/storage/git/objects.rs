@@ -24,14 +24,20 @@ pub struct TreeEntry {
     pub size: usize,
 }
 
-/// The commit of another repository in a folder of a tree: its path, and the name of the commit.
-pub type Submodule = (PathBuf, String);
+impl TreeEntry {
+    /// A commit of another repository in place of a folder. It has no object in this repository.
+    pub fn submodule() -> TreeEntry {
+        TreeEntry { link: false, object: "".into(), size: usize::MAX }
+    }
 
-/// All files and links of a commit, by path, and its submodules. Paths that lead out of the tree are skipped.
-pub fn entries(
-    place: In<'_>,
-    commit: &str,
-) -> Result<(BTreeMap<PathBuf, TreeEntry>, Vec<Submodule>), Failure> {
+    /// Whether it is a submodule.
+    pub fn is_submodule(&self) -> bool {
+        self.object.is_empty()
+    }
+}
+
+/// All files and links of a commit, by path, and the paths of its submodules. Paths that lead out of the tree are skipped.
+pub fn entries(place: In<'_>, commit: &str) -> Result<(BTreeMap<PathBuf, TreeEntry>, Vec<PathBuf>), Failure> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut command = git(place);
     command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
@@ -50,7 +56,7 @@ pub fn entries(
                 let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
                 entries.insert(path, TreeEntry { link: mode == "120000", object: object.into(), size });
             }
-            (_, Some("commit"), Some(commit)) => submodules.push((path, commit.to_owned())),
+            (_, Some("commit"), _) => submodules.push(path),
             _ => {}
         }
     }
@@ -193,6 +199,7 @@ impl TreeWalk<'_> {
             let met = if is_folder { Met::Folder(path) } else { self.tree.follow(path) };
             let is_yaml = is_yaml(Path::new(&name));
             match met {
+                Met::TreeFile(entry) if entry.is_submodule() => return Err(Failure::Exited(shown)),
                 Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
                 Met::TreeFile(entry) if is_yaml => here.push((shown, Ok(entry))),
                 Met::Nothing(reason) if is_yaml => here.push((shown, Err(Absent::Link(reason)))),
@@ -265,7 +272,8 @@ impl Tree {
                 let Some(entry) = self.entries.get(&at) else { continue };
                 if !entry.link {
                     let is_last = index + 1 == parts.len();
-                    return if is_last { Met::TreeFile(entry) } else { Met::Nothing(DANGLING) };
+                    let found = is_last || entry.is_submodule();
+                    return if found { Met::TreeFile(entry) } else { Met::Nothing(DANGLING) };
                 }
                 links += 1;
                 let target = self.targets.get(&*entry.object);

@@ -31,8 +31,6 @@ pub enum In<'a> {
     Enclosing(&'a Path),
     /// This bare repository.
     Bare(&'a Path),
-    /// The repository of a submodule, whose files may have moved.
-    Submodule(&'a Path),
 }
 
 /// A `git` that asks the user nothing and takes no optional locks.
@@ -42,12 +40,8 @@ pub fn git(place: In<'_>) -> Command {
         In::Enclosing(folder) => {
             command.arg("-C").arg(folder);
         }
-        In::Bare(folder) | In::Submodule(folder) => {
+        In::Bare(folder) => {
             command.arg("--git-dir").arg(folder);
-            if matches!(place, In::Submodule(_)) {
-                // Replaces the folder in the configuration of the submodule, which may not exist any more.
-                command.arg("--work-tree").arg(folder);
-            }
             for name in MISLEADING {
                 command.env_remove(name);
             }

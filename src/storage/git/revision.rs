@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -56,35 +56,8 @@ pub fn names(folder: &Path) -> Vec<String> {
     String::from_utf8_lossy(&names).lines().map(str::to_owned).collect()
 }
 
-/// The repositories in git's folder `modules`, by the paths of their submodules in a commit. The repositories
-/// of submodules that were moved or removed since exist only there.
-fn submodule_repositories(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
-    let output_of = |arguments: &[&str]| {
-        let mut command = git(place);
-        command.args(arguments);
-        output(command, b"", LOCAL).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let all = || {
-        let folder = output_of(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-        let modules = Path::new(folder.trim_end_matches('\n')).join("modules");
-        let blob = format!("{commit}:.gitmodules");
-        let names = output_of(&["config", "--blob", &blob, "-z", "--get-regexp", r"^submodule\..*\.path$"])?;
-        let one = |entry: &str| {
-            let (name, path) = entry.split_once('\n')?;
-            let name = name.strip_prefix("submodule.")?.strip_suffix(".path")?;
-            let repository = modules.join(name);
-            // A name must not lead out of the folder.
-            let is_name = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-            (is_name && repository.join("HEAD").exists()).then(|| (PathBuf::from(path), repository))
-        };
-        Some(names.split('\0').filter_map(one).collect())
-    };
-    all().unwrap_or_default()
-}
-
 impl Revision {
-    /// Reads the files and links of a revision of the repository around `folder`, and of its submodules at
-    /// the commits in this revision.
+    /// Reads the files and links of a revision of the repository around `folder`.
     pub fn of(name: &str, folder: &Path) -> Result<Revision> {
         let failed = |failure: Failure| {
             let message = match failure {
@@ -101,50 +74,22 @@ impl Revision {
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
         let top = real(&top).unwrap_or(top);
         let commit = commit(In::Enclosing(&top), name).map_err(failed)?;
-        let prefix = format!("{name}:");
-        let mut revision = Revision { prefix, top, tree: Tree::default(), blobs: BTreeMap::new() };
-        let top = revision.top.clone();
-        revision.take((In::Enclosing(&top), Path::new("")), &commit).map_err(failed)?;
-        Ok(revision)
-    }
-
-    /// Reads the files and links of a commit: of the repository itself, or of a submodule at the path
-    /// `inside`.
-    fn take(&mut self, (place, inside): (In<'_>, &Path), commit: &str) -> Result<(), Failure> {
-        let (entries, submodules) = objects::entries(place, commit)?;
+        let place = In::Enclosing(&top);
+        let (mut entries, submodules) = objects::entries(place, &commit).map_err(failed)?;
         let taken = |path: &Path, entry: &TreeEntry| entry.link || is_yaml(path) && entry.size <= LARGEST;
         let taken = entries.iter().filter(|(path, entry)| taken(path, entry));
-        let read = objects::read(place, taken.clone().map(|(_, entry)| &*entry.object))?;
+        let read = objects::read(place, taken.clone().map(|(_, entry)| &*entry.object)).map_err(failed)?;
+        let (mut targets, mut blobs) = (BTreeMap::new(), BTreeMap::new());
         for ((_, entry), (_, bytes)) in taken.zip(read) {
             let object = entry.object.clone();
             if entry.link {
-                self.tree.targets.insert(object, bytes);
+                targets.insert(object, bytes);
             } else {
-                self.blobs.insert(object.clone(), Arc::new(Blob { object, bytes: bytes.into() }));
+                blobs.insert(object.clone(), Arc::new(Blob { object, bytes: bytes.into() }));
             }
         }
-        self.tree.entries.extend(entries.into_iter().map(|(path, entry)| (inside.join(path), entry)));
-        let repositories =
-            if submodules.is_empty() { BTreeMap::new() } else { submodule_repositories(place, commit) };
-        for (path, commit) in submodules {
-            let at = inside.join(&path);
-            let here = self.top.join(&at);
-            let place = match repositories.get(&path) {
-                _ if here.join(".git").exists() => In::Enclosing(&here),
-                Some(repository) => In::Submodule(repository),
-                // A submodule that was never fetched is an empty folder in the inventory too.
-                None => {
-                    let hidden = TreeEntry { link: false, object: "".into(), size: 0 };
-                    self.tree.entries.insert(at.join(".git"), hidden);
-                    continue;
-                }
-            };
-            self.take((place, &at), &commit).map_err(|failure| match failure {
-                Failure::Exited(text) => Failure::Exited(format!("submodule '{}': {text}", at.display())),
-                other => other,
-            })?;
-        }
-        Ok(())
+        entries.extend(submodules.into_iter().map(|path| (path, TreeEntry::submodule())));
+        Ok(Revision { prefix: format!("{name}:"), top, tree: Tree { entries, targets }, blobs })
     }
 
     /// The path of a folder in the revision, for example `main:classes`. A folder outside of the repository
@@ -200,6 +145,7 @@ impl Revision {
         let start = match self.tree.follow(inside.to_owned()) {
             Met::Folder(start) => start,
             Met::Outside(path) => return outside(&[], Path::new(""), &path, limits),
+            Met::TreeFile(entry) if entry.is_submodule() => return Err(self.in_submodule(inside).into()),
             Met::TreeFile(_) => return Err(self.missing(folder, inside, Errno::NOTDIR).into()),
             Met::Nothing(_) => return Err(self.missing(folder, inside, Errno::NOENT).into()),
         };
@@ -208,6 +154,7 @@ impl Revision {
                 let what = format!("{what} in '{}'", display(folder));
                 Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) })
             }
+            Failure::Exited(submodule) => self.in_submodule(Path::new(&submodule)),
             other => Fault::new(Kind::Internal { message: format!("{other:?}") }),
         })?;
         let mut files = Vec::with_capacity(listed.len());
@@ -228,6 +175,13 @@ impl Revision {
             files.push(GitFile { folders: folders.clone(), path, blob });
         }
         Ok(files)
+    }
+
+    /// The fault for a part of the inventory that is in a submodule, which is another repository.
+    fn in_submodule(&self, path: &Path) -> Fault {
+        let revision = self.prefix.trim_end_matches(':').to_owned();
+        let message = format!("'{}' is in a submodule, and submodules are not read", display(path));
+        Fault::new(Kind::Revision { revision, message })
     }
 
     /// The fault for a missing folder, with a similar name from the same parent.

@@ -43,7 +43,7 @@ pub fn answers(inventory: &Inventory) -> String {
     };
     tell("names", inventory.inspect(names));
     let classes = list::classes(inventory, &[], &list::NodeFilter::default());
-    tell("classes", classes.map(|rows| Value::text(to_json_line(&rows))));
+    tell("classes", classes.map(|rows| Value::text(to_json_line(&rows.rows))));
     let selection = Selection::default();
     let explained = explain(inventory, "n0", &Request::default(), &selection);
     tell("explained", explained.map(|explained| Value::text(to_json_line(&explained))));

@@ -173,7 +173,8 @@ fn paths(line: &Arc<Line>) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let Ok(inventory) = line.inventory() else { return Vec::new() };
         let filter = NodeFilter { names: line.word("node").into_iter().collect(), ..NodeFilter::default() };
-        let rows = parameters(&inventory, &[], &filter, &Redaction::none()).unwrap_or_default();
+        let rows = parameters(&inventory, &[], &filter, &Redaction::none())
+            .map_or_else(|_| Vec::new(), |listing| listing.rows);
         let paths: Vec<String> = rows.into_iter().map(|row| row.path).collect();
         let fitting = next_keys(&paths, &begun.to_string_lossy(), &inventory.settings().delimiter);
         fitting.into_iter().map(CompletionCandidate::new).collect()

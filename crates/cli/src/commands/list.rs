@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 use reclass::error::{Fault, Result, inert};
 use reclass::explain::brief;
-use reclass::list::{self, Bearing, NameRow, NodeFilter, What};
+use reclass::list::{self, Bearing, Listing, NameRow, NodeFilter, What};
 use reclass::report::to_json;
 use reclass::style::Style;
 use reclass::value::Text;
@@ -54,8 +54,8 @@ pub const NODES: Verb = verb(
             files: question.words("file"),
             ..nodes_asked_for(question)
         };
-        let rows = list::nodes(&question.inventory, &filter)?;
-        rows_of(question, What::Node, &filter, &rows, |row, long| {
+        let listing = list::nodes(&question.inventory, &filter)?;
+        rows_of(question, What::Node, &filter, &listing, |row, long| {
             let mut line = inert(&row.name);
             if long {
                 let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
@@ -70,9 +70,6 @@ pub const NODES: Verb = verb(
             }
             if row.by_query {
                 line.push_str("  (by an inventory query)");
-            }
-            if row.perhaps {
-                line.push_str("  (perhaps)");
             }
             if let Some(code) = row.error {
                 let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
@@ -93,16 +90,16 @@ pub const CLASSES: Verb = verb(
     ],
     |command| {
         of_nodes(command.arg(globs("CLASS", "Only classes of these names")))
-            .arg(flag("unused", "Only classes that no node has or may have"))
+            .arg(flag("unused", "Only classes that no node has"))
     },
     |question| {
         let filter = filter(question);
-        let mut rows = list::classes(&question.inventory, &question.words("glob"), &filter)?;
+        let mut listing = list::classes(&question.inventory, &question.words("glob"), &filter)?;
         let unused = question.matches.get_flag("unused");
         if unused || !filter.is_empty() {
-            rows.retain(|row| (row.nodes.is_empty() && row.complete) == unused);
+            listing.rows.retain(|row| row.nodes.is_empty() == unused);
         }
-        names(question, What::Class, &filter, &rows)
+        names(question, What::Class, &filter, &listing)
     },
 );
 
@@ -115,8 +112,8 @@ pub const APPLICATIONS: Verb = verb(
     |command| of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))),
     |question| {
         let filter = filter(question);
-        let rows = list::applications(&question.inventory, &question.words("glob"), &filter)?;
-        names(question, What::Application, &filter, &rows)
+        let listing = list::applications(&question.inventory, &question.words("glob"), &filter)?;
+        names(question, What::Application, &filter, &listing)
     },
 );
 
@@ -135,9 +132,9 @@ pub const PARAMS: Verb = verb(
     },
     |question| {
         let (globs, redaction, filter) = (question.words("glob"), question.redaction(), filter(question));
-        let rows = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
-        rows_of(question, What::Parameter, &filter, &rows, |row, long| {
-            let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
+        let listing = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
+        rows_of(question, What::Parameter, &filter, &listing, |row, long| {
+            let (places, nodes) = (count(row.places.len(), "place"), count(row.nodes.len(), "node"));
             let mut line = format!("{}{CELL}{places}, {nodes}", inert(&row.path));
             for place in row.places.iter().filter(|_| long) {
                 let value = question.paint.of(Style::Value, &brief(&place.written));
@@ -158,8 +155,8 @@ pub const REFS: Verb = verb(
     |command| of_nodes(command.arg(globs("PATH", "Only references to these parameters"))),
     |question| {
         let filter = filter(question);
-        let rows = list::references(&question.inventory, &question.words("glob"), &filter)?;
-        rows_of(question, What::Reference, &filter, &rows, |row, long| {
+        let listing = list::references(&question.inventory, &question.words("glob"), &filter)?;
+        rows_of(question, What::Reference, &filter, &listing, |row, long| {
             let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
             let site = question.paint.of(Style::Place, &inert(&site));
             let reference = question.paint.of(Style::Reference, &inert(&row.reference));
@@ -167,7 +164,7 @@ pub const REFS: Verb = verb(
                 Bearing::Exact => String::new(),
                 other => format!(" ({})", other.name()),
             };
-            let nodes = users(&row.nodes, row.complete);
+            let nodes = count(row.nodes.len(), "node");
             let line = format!("{site}{CELL}{reference}{bearing} in {}{CELL}{nodes}", inert(&row.within));
             with_nodes(line, &row.nodes, long)
         })
@@ -178,10 +175,10 @@ fn names(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
-    rows: &[NameRow],
+    listing: &Listing<NameRow>,
 ) -> Result<Printout> {
-    rows_of(question, what, filter, rows, |row, long| {
-        let mut line = format!("{}{CELL}{}", inert(&row.name), users(&row.nodes, row.complete));
+    rows_of(question, what, filter, listing, |row, long| {
+        let mut line = format!("{}{CELL}{}", inert(&row.name), count(row.nodes.len(), "node"));
         if let Some(file) = &row.file {
             let _ = write!(line, "{CELL}{}", question.paint.of(Style::Place, &inert(file)));
         }
@@ -194,16 +191,19 @@ fn rows_of<R: Serialize>(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
-    rows: &[R],
+    Listing { rows, left_out }: &Listing<R>,
     line: impl Fn(&R, bool) -> String,
 ) -> Result<Printout> {
     let missing = missing(question, what, filter, rows.len())?;
+    let verb = if *left_out == 1 { "does not render and is" } else { "do not render and are" };
+    let hint = || format!("{} {verb} left out; 'reclass lint' shows why", count(*left_out, "node"));
+    let hints = (*left_out > 0).then(hint).into_iter().collect();
     if question.output == "json" {
-        return Ok(Printout { text: to_json(&rows), missing, ..Printout::default() });
+        return Ok(Printout { text: to_json(&rows), missing, hints, ..Printout::default() });
     }
     let long = question.matches.get_flag("long");
     let lines: Vec<String> = rows.iter().map(|row| line(row, long)).collect();
-    Ok(Printout { text: screen::columns(&lines), missing, ..Printout::default() })
+    Ok(Printout { text: screen::columns(&lines), missing, hints, ..Printout::default() })
 }
 
 fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
@@ -269,12 +269,6 @@ fn missing(
     let sure = rows > 0 && asked.iter().all(|(_, globs)| globs.len() <= 1);
     let asked = asked.into_iter().filter(|_| !sure).map(|(what, globs)| (what, globs.as_slice()));
     list::unmatched(&question.inventory, asked)
-}
-
-/// The number of nodes.
-fn users(nodes: &[Text], complete: bool) -> String {
-    let least = if complete { "" } else { "at least " };
-    format!("{least}{}", count(nodes.len(), "node"))
 }
 
 /// `1 node`, `2 nodes`
