@@ -179,8 +179,10 @@ fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
             found.contains("as long as this node does not render") && !found.contains("'k.z'"),
             "{found}"
         );
-        let unused = said(&["classes", "--unused"]);
-        assert!(unused.contains("1 node does not render and is left out"), "{unused}");
+        // People delete what nobody uses.
+        let unused = run(&place.path().join("a"), &["classes", "--unused", "-b", "."]);
+        assert_eq!(unused.status.code(), Some(65), "{mapping}");
+        assert!(unused.stdout.is_empty() && text(&unused).contains("node 'n'"), "{}", text(&unused));
     }
 }
 

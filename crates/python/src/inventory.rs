@@ -137,7 +137,7 @@ impl Inventory {
     /// The classes that match any of the globs, each with its file and its nodes.
     #[pyo3(signature = (*globs))]
     fn classes<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.listing(py, |engine| list::classes(engine, &globs, &NodeFilter::default())))
+        guard(|| self.listing(py, |engine| list::classes(engine, &globs, &NodeFilter::default(), false)))
     }
 
     /// The applications that match any of the globs, each with its nodes.

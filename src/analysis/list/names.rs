@@ -24,19 +24,28 @@ pub struct NameRow {
 }
 
 /// The classes that match any of the globs, sorted, each with its nodes that pass the filter. Classes without
-/// a node are included.
-pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<NameRow> {
+/// a node are included. With `unused`, only these: then a node whose classes are not known is an error, because
+/// people delete what nobody uses.
+pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter, unused: bool) -> Rows<NameRow> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         let selected = SelectedNodes::of(computation, &survey, filter)?;
+        if let Some(error) = survey.nodes.iter().find_map(|node| node.layers.as_ref().err())
+            && unused
+            && selected.left_out > 0
+        {
+            return Err(error.clone());
+        }
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
         let name = |file: &SurveyedFile| NameRow {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&selected.users(file)),
         };
-        Ok(Listing { rows: classes.map(name).collect(), left_out: selected.left_out })
+        let mut rows: Vec<NameRow> = classes.map(name).collect();
+        rows.retain(|row| !unused || row.nodes.is_empty());
+        Ok(Listing { rows, left_out: selected.left_out })
     })?
 }
 

@@ -83,7 +83,7 @@ impl What {
                 let glob = Glob::new(glob);
                 self.known(inventory)?.iter().any(|name| glob.matches(name))
             }
-            What::Class => !classes(inventory, &globs, &all)?.rows.is_empty(),
+            What::Class => !classes(inventory, &globs, &all, false)?.rows.is_empty(),
             What::Application => !applications(inventory, &globs, &all)?.rows.is_empty(),
             What::Parameter => {
                 !parameters(inventory, &globs, &all, &Redaction::none())?.rows.is_empty()
@@ -105,7 +105,7 @@ impl What {
         };
         Ok(match self {
             What::Node => inventory.nodes()?.iter().map(ToString::to_string).collect(),
-            What::Class => named(classes(inventory, &[], &all)?),
+            What::Class => named(classes(inventory, &[], &all, false)?),
             What::Application => named(applications(inventory, &[], &all)?),
             What::Environment => {
                 nodes(inventory, &all)?.rows.iter().map(|row| pystr::str(&row.environment)).collect()

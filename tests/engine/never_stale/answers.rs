@@ -42,7 +42,7 @@ pub fn answers(inventory: &Inventory) -> String {
         Value::list(computation.catalog.nodes.keys().cloned().map(Value::Str).collect())
     };
     tell("names", inventory.inspect(names));
-    let classes = list::classes(inventory, &[], &list::NodeFilter::default());
+    let classes = list::classes(inventory, &[], &list::NodeFilter::default(), false);
     tell("classes", classes.map(|rows| Value::text(to_json_line(&rows.rows))));
     let selection = Selection::default();
     let explained = explain(inventory, "n0", &Request::default(), &selection);

@@ -94,11 +94,9 @@ pub const CLASSES: Verb = verb(
     },
     |question| {
         let filter = filter(question);
-        let mut listing = list::classes(&question.inventory, &question.words("glob"), &filter)?;
         let unused = question.matches.get_flag("unused");
-        if unused || !filter.is_empty() {
-            listing.rows.retain(|row| row.nodes.is_empty() == unused);
-        }
+        let mut listing = list::classes(&question.inventory, &question.words("glob"), &filter, unused)?;
+        listing.rows.retain(|row| unused || filter.is_empty() || !row.nodes.is_empty());
         names(question, What::Class, &filter, &listing)
     },
 );
