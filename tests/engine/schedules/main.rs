@@ -39,13 +39,14 @@ pub mod table;
 mod engine {
     pub use crate::prefix;
     pub use crate::processes::Inventory;
-    pub use reclass::internals::engine::{counts, files, linearize};
+    pub use reclass::internals::engine::{counts, files};
 }
 
 /// The same for the modules of the base.
 mod base {
     pub use crate::{keys, lock};
     pub use reclass::internals::base::{error, failpoints, value};
+    pub use reclass::source;
 }
 
 use std::sync::Arc;
