@@ -194,13 +194,6 @@ impl Listing {
         text(stem(&self.names[self.range(file)]).unwrap_or_default())
     }
 
-    /// The paths of all files, sorted.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = (0..self.len()).map(|file| self.found(file).path()).collect();
-        paths.sort();
-        paths
-    }
-
     /// Whether a file is the same as one in another listing.
     pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
         self.name(file) == other.name(others) && self.folder(file) == other.folder(others)

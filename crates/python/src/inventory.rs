@@ -581,22 +581,24 @@ impl Inventory {
                 let full = full(&error, false, &read);
                 let repeated = !engine.is_first_notice(&without_node(error.faults()));
                 FailedRequest { error, full, repeated }
-            })?;
+            });
             let stale = log::knows_stale_data() || !engine.storage_warnings().is_empty();
             let stale = stale.then(|| {
-                let interval = Duration::from_secs(engine.settings().stale_log_interval.into());
-                (engine.node_location(), engine.fetch_states(), interval)
+                let settings = engine.settings();
+                let interval = Duration::from_secs(settings.stale_log_interval.into());
+                let (place, prefix) = (engine.node_location(), &settings.etcd_prefix);
+                (format!("{place} {prefix:?} {:?}", settings.etcd_cache_dir), engine.fetch_states(), interval)
             });
             Ok((
-                Given(Some(answer)),
+                answer.map(|answer| Given(Some(answer))),
                 engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
                 stale,
             ))
         };
-        let (given, mode, stale) =
-            py.detach(|| grow(ask)).map_err(|FailedRequest { error, full, repeated }| {
-                exception_with_excerpts(py, &error, &full, repeated)
-            })?;
+        let raised = |FailedRequest { error, full, repeated }: FailedRequest| {
+            exception_with_excerpts(py, &error, &full, repeated)
+        };
+        let (given, mode, stale) = py.detach(|| grow(ask)).map_err(raised)?;
         failpoint("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
@@ -609,7 +611,8 @@ impl Inventory {
         if let Some((inventory, states, interval)) = stale {
             log::staleness(py, &inventory, &states, interval)?;
         }
-        Ok(given)
+        // An error may be the consequence of stale data, so it comes after them.
+        given.map_err(raised)
     }
 
     /// Runs a request, and logs its duration and whether the answer was cached.

@@ -57,8 +57,12 @@ impl EtcdRecord {
             let (now, before) = (later.revision, self.revision);
             return Some(format!("is at revision {now}, before revision {before} of the last reading"));
         }
+        if later.revision == self.revision && later.keys != self.keys {
+            return Some(format!("has other keys at revision {}, that of the last reading", self.revision));
+        }
         let known: FxHashMap<&str, &EtcdKey> = self.keys.iter().map(|key| (&*key.key, key)).collect();
         let is_older = |key: &&EtcdKey| match known.get(&*key.key) {
+            Some(before) if key.revision == before.revision => key != before,
             Some(before) => key.created < before.created || key.revision < before.revision,
             None => key.revision <= self.revision,
         };
@@ -145,6 +149,10 @@ mod tests {
         ] {
             assert!(loss(&later(keys), None).contains("as it was not"), "{keys:?}");
         }
+        // A server that was set up again, and filled in the same order.
+        let other = EtcdKey { value: b"y"[..].into(), ..key("a", 3, 4) };
+        assert!(loss(&later(&[other, key("b", 5, 6)]), None).contains("as it was not"));
+        assert!(loss(&record(&[key("a", 3, 4)]), None).contains("other keys at revision 9"));
         for keys in [&[][..], &[key("c", 11, 11)], &[key("a", 11, 11), key("b", 12, 12)]] {
             assert_eq!(loss(&later(keys), None), "has none of the keys of the last reading", "{keys:?}");
         }
