@@ -55,7 +55,7 @@ check: build ## format, lints, types, stubs
 	cargo fmt --check
 	cargo clippy --locked --all-targets --quiet -- -D warnings
 	# Without the feature for tests, so that code that nothing uses is found.
-	cargo clippy --locked --package reclass --lib --quiet -- -D warnings
+	cargo clippy --locked --package reclass --lib --quiet -- -D warnings -D missing_docs
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --package reclass --lib --quiet
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -23,7 +23,6 @@ use crate::model::layer::Layer;
 /// One node.
 #[derive(Debug)]
 pub struct Surveyed {
-    /// Its name.
     pub name: Text,
     /// Its file, as in messages.
     pub path: Arc<str>,
@@ -59,7 +58,6 @@ impl Surveyed {
         self.all_layers().take_while(move |layer| layer.file != file)
     }
 
-    /// Its applications.
     pub fn applications(&self) -> Vec<Text> {
         applications(self.all_layers().map(|layer| &layer.applications))
     }
@@ -69,18 +67,15 @@ impl Surveyed {
         self.layers.is_err()
     }
 
-    /// Its environment.
     pub fn environment(&self) -> Value {
         self.layers.as_ref().map_or(Value::Null, |layers| layers.environment.clone())
     }
 }
 
-/// One file.
 #[derive(Debug)]
 pub struct SurveyedFile {
     /// The name of the class or node.
     pub name: Text,
-    /// Whether it is a class.
     pub is_class: bool,
     /// The path, as in messages.
     pub path: Arc<str>,

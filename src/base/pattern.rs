@@ -148,7 +148,6 @@ impl Segment {
     }
 }
 
-/// A pattern for paths.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     segments: Vec<Segment>,

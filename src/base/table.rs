@@ -190,12 +190,10 @@ impl<V> Table<V> {
         Some((key, self.values.remove(index)))
     }
 
-    /// The keys.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Key> + ExactSizeIterator + Clone {
         self.keys.iter()
     }
 
-    /// The values.
     pub fn values(&self) -> std::slice::Iter<'_, V> {
         self.values.iter()
     }

@@ -9,7 +9,6 @@ use serde::Serialize;
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds one.
     pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }

@@ -155,7 +155,6 @@ pub struct QueryRecord {
 }
 
 impl QueryRecord {
-    /// The query.
     pub fn query(&self) -> &Arc<Query> {
         self.question.query()
     }

@@ -35,7 +35,6 @@ pub type Version = u64;
 /// The inputs that a result depends on.
 #[derive(Clone, Default, Debug)]
 pub struct Dependencies {
-    /// Files with their versions.
     pub files: Vec<(FileId, Version)>,
     /// Classes that were looked up in a tree and not found.
     pub missing_classes: Vec<(TreeId, Text)>,
@@ -158,11 +157,8 @@ struct LoadedFile {
 /// The current layer of a file.
 #[derive(Debug)]
 pub struct CurrentLayer {
-    /// The file.
     pub file: FileId,
-    /// Its version.
     pub version: Version,
-    /// Its layer.
     pub layer: LayerResult,
 }
 

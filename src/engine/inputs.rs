@@ -43,7 +43,6 @@ pub struct Inputs {
     watch: Mutex<WatchMode>,
     names: Mutex<CatalogCache>,
     last_full_check: Mutex<Option<SystemTime>>,
-    /// The files.
     pub files: Files,
     /// Counts of the work done.
     pub counters: Counters,
@@ -258,7 +257,6 @@ impl Inputs {
         format!("{scheme}{}", self.node_location())
     }
 
-    /// The classes of a tree.
     pub fn classes<'a>(&self, catalog: &'a Catalog, tree: TreeId) -> Result<&'a NameIndex> {
         match catalog.trees.get(tree.0 as usize).and_then(|classes| classes.as_ref()?.get()) {
             Some(names) => Ok(names),
@@ -451,7 +449,6 @@ impl Locate for Inputs {
     }
 }
 
-/// The listings of all folders.
 #[derive(Default)]
 struct FolderListings {
     folders: Vec<(Arc<Folder>, DiskFingerprint)>,

@@ -60,13 +60,11 @@ pub struct Linearization {
     listed: Vec<(Text, Origin)>,
     /// Entries of class mappings without effect: the class is missing and ignored, or already included.
     unused: Vec<ListedClass>,
-    /// The node.
     node: IncludedFile,
     /// The warnings of the linearization.
     pub warnings: Vec<Warning>,
 }
 
-/// The input of a linearization.
 #[derive(Debug)]
 pub struct LinearizationInput<'a> {
     /// The name of the node.

@@ -19,7 +19,6 @@ pub struct Notices {
 struct NoticeSet {
     /// The number of file changes when the set was started.
     revision: u64,
-    /// Hashes of texts.
     texts: FxHashSet<u64>,
 }
 

@@ -29,7 +29,6 @@ pub const AUTOMATIC: &str = "_reclass_";
 pub struct IncludedFile {
     /// The name of the class, or of the node for its own file.
     pub name: Text,
-    /// The file.
     pub file: FileId,
     /// What includes it.
     pub by: IncludedBy,
@@ -121,7 +120,6 @@ pub enum SequenceStep {
     Shown(Vec<Text>),
 }
 
-/// The additions of one step.
 #[derive(Debug, Default)]
 pub struct StepAdditions {
     /// Layers in merge order.

@@ -28,7 +28,6 @@ use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 pub struct Trees {
     /// The locations of the files.
     pub locations: TreeLocations,
-    /// The state of each repository.
     states: Mutex<Vec<RepositoryState>>,
     /// The trees of environments that name their branch, by location and branch.
     numbers: Mutex<FxHashMap<(usize, Text), TreeId>>,
@@ -204,7 +203,6 @@ impl Trees {
         Ok(trees)
     }
 
-    /// The tree of an environment.
     pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<TreeId> {
         let place = self.locations.classes_of(environment);
         let number = TreeId(u32::try_from(place).unwrap_or(u32::MAX));

@@ -23,7 +23,6 @@ use crate::model::slot::{MapSlot, Slot};
 pub struct Evaluated {
     /// The parameters, unless they failed.
     pub parameters: Option<Value>,
-    /// The exports.
     pub exports: Option<Value>,
     /// What went wrong.
     pub faults: Vec<Fault>,

@@ -90,7 +90,6 @@ impl From<Fault> for Stop {
 pub(crate) enum Whnf {
     /// Finished data.
     Value(Value),
-    /// A list.
     List(Arc<ListSlot>),
     /// A mapping inside of a list. Its keys keep their types.
     Raw(Arc<RawSlot>),
@@ -238,7 +237,6 @@ pub struct Evaluator<'a> {
     pub(crate) faults: Vec<Fault>,
     /// Cost so far of searching for similar names.
     compared: Cell<usize>,
-    /// The warnings.
     pub warnings: Vec<Warning>,
     /// A reference whose default was used.
     pub default_used: Option<Text>,
@@ -426,7 +424,6 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// The whnf of a child.
     pub(super) fn child_whnf(&mut self, child: Child<'_>) -> Result<Found, Stop> {
         match child {
             Child::Slot(slot) => {

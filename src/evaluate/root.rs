@@ -277,12 +277,10 @@ impl Root {
 pub(super) enum RootSlot {
     /// An entry of a map.
     In(Arc<MapSlot>, usize),
-    /// A merged slot.
     Merged(Arc<Slot>),
 }
 
 impl RootSlot {
-    /// The slot.
     pub(super) fn slot(&self) -> Option<&Slot> {
         match self {
             RootSlot::In(map, index) => map.entries.get_index(*index).map(|(_, slot)| slot),

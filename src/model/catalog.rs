@@ -16,7 +16,6 @@ pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
-    /// Nodes.
     pub nodes: Arc<NameIndex>,
     /// A fault for each node name with several files.
     pub node_clashes: Vec<Fault>,
@@ -47,7 +46,6 @@ pub struct ClassTree {
 pub struct Commit {
     /// The location, with a branch name.
     pub branch: Branch,
-    /// The commit.
     pub commit: Arc<str>,
 }
 

@@ -33,7 +33,6 @@ pub use keys::keys_with_same_text;
 /// The sections of one file.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// The file.
     pub file: FileId,
     /// The included classes, unique and in order.
     pub classes: Vec<ClassEntry>,
@@ -166,15 +165,12 @@ impl<T> From<Incomplete<T>> for Error {
 /// The file that a layer is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerSource<'a> {
-    /// The file.
     pub file: FileId,
     /// The name of the class or node, the base of relative names.
     pub name: &'a str,
     /// Whether the file is an `init.yml`, whose class is named after its folder.
     pub init: bool,
-    /// Whether it is a class.
     pub is_class: bool,
-    /// The settings.
     pub settings: &'a Settings,
 }
 

@@ -61,7 +61,6 @@ pub struct MappedClass {
     pub class: Text,
     /// The name to try if the class does not exist: the back-reference that the user probably meant.
     pub alternative: Option<Text>,
-    /// The text of the mapping.
     pub mapping: Text,
     /// Later mappings with the same class. They have no effect.
     pub repeated: Vec<Text>,

@@ -177,7 +177,6 @@ impl Normalized {
         }
     }
 
-    /// The map, with this origin.
     pub fn finish(self, origin: Origin) -> MapSlot {
         MapSlot::new(self.entries, origin, self.prefixed)
     }

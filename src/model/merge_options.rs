@@ -52,9 +52,7 @@ impl Strategy {
 /// A strategy for the paths of a pattern.
 #[derive(Debug)]
 pub struct Declaration {
-    /// The pattern.
     pub pattern: PathPattern,
-    /// The strategy.
     pub strategy: Strategy,
     /// Whether items with a leading `~` remove earlier ones.
     pub remove: bool,

@@ -36,10 +36,8 @@ pub enum Slot {
     Stack(Arc<StackSlot>),
 }
 
-/// A list of slots.
 #[derive(Debug)]
 pub struct ListSlot {
-    /// The items.
     pub items: Vec<Slot>,
     /// The origin of its last part.
     pub origin: Origin,
@@ -54,7 +52,6 @@ pub struct ListSlot {
 pub struct RawSlot {
     /// The entries, with the keys from YAML.
     pub entries: Entries,
-    /// The origin.
     pub origin: Origin,
     /// Whether any entry needs evaluation.
     pub dynamic: bool,
@@ -66,7 +63,6 @@ pub struct RawSlot {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says what is somewhere below")]
 pub struct MapSlot {
-    /// The entries.
     pub entries: Entries,
     /// The origin in the last layer that sets it.
     pub origin: Origin,
@@ -97,7 +93,6 @@ pub struct StackSlot {
 pub struct StackEntry {
     /// The value.
     pub slot: Slot,
-    /// The prefixes of its key.
     pub prefix: KeyPrefix,
     /// The merge options in force for its path and below, if there are any.
     pub rules: Option<Arc<PathRules>>,

@@ -13,7 +13,6 @@ use crate::engine::answer::NodeInfo;
 /// A parameter that does not fit the type of the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnfitParameter {
-    /// The node.
     pub node: String,
     /// The path of the parameter, `nginx:workers`; empty for all parameters.
     pub path: String,

@@ -73,7 +73,6 @@ impl Folder {
 /// A YAML file of a tree.
 #[derive(Clone, Debug)]
 pub struct FoundFile {
-    /// Its folder.
     pub folder: Arc<Folder>,
     /// Its file name.
     pub file: Arc<OsStr>,
@@ -171,7 +170,6 @@ impl Listing {
         self.files.len()
     }
 
-    /// The folder of a file.
     pub fn folder(&self, file: usize) -> &Arc<Folder> {
         &self.folders[self.files[file].0]
     }

@@ -38,13 +38,11 @@ pub struct Branch {
 /// The locations of an inventory.
 #[derive(Debug, Default)]
 pub struct TreeLocations {
-    /// The nodes.
     pub nodes: Option<TreeLocation>,
     /// The classes. The first location is the default; those of `env_overrides` follow.
     pub classes: Vec<TreeLocation>,
     /// The environments of `env_overrides`, with indexes into `classes`.
     overrides: Vec<(Key, usize)>,
-    /// The repositories.
     pub repositories: Vec<Repository>,
     /// The revision that replaces the folders in its repository.
     pub revision: Option<Arc<Revision>>,

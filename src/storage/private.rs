@@ -25,7 +25,6 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Opens a folder.
     pub fn open(path: &Path) -> Result<PrivateFolder, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty()).map(File::from);

@@ -58,7 +58,6 @@ impl Drop for FetchLock {
 /// A point in time, by the clock and by the time since the system started. Somebody may set the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Moment {
-    /// The time of the clock.
     pub clock: SystemTime,
     uptime: Duration,
 }
@@ -87,7 +86,6 @@ pub struct FetchTimes {
     pub failure: Option<FailedFetch>,
 }
 
-/// A fetch that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FailedFetch {
     /// Start of the fetch.
@@ -112,7 +110,6 @@ pub trait RecordSource {
     type Record: Fetched;
     /// The record, read again only if its file has changed.
     fn cached(&self) -> Option<Arc<Self::Record>>;
-    /// The files of the record.
     fn file(&self) -> RecordFile;
     /// Fetches, and writes the new record.
     fn update(&self, lock: &FetchLock, limit: Duration) -> Self::Record;

@@ -40,7 +40,6 @@ pub enum WatchEvents {
     /// These YAML files were written, replaced, created or removed. With `tree`, permissions of a folder
     /// changed or a symbolic link appeared.
     Changed {
-        /// The paths of the files.
         files: Vec<PathBuf>,
         /// Whether folders may have changed.
         tree: bool,

@@ -273,7 +273,6 @@ fn with_scalar<T>(value: &Value, write: impl FnOnce(ScalarText<'_>) -> T) -> T {
     })
 }
 
-/// The scalar of a text.
 fn string(text: &str) -> ScalarText<'_> {
     let plain_implicit = resolve::implicit(text) == Tag::Str;
     let analysis = analyze(text);

@@ -49,23 +49,32 @@ impl SyntaxProblem {
 /// An event of libyaml, without its marks. A text that equals its source in the file is borrowed from it.
 #[derive(Debug, PartialEq)]
 pub enum Event<'a> {
-    /// The end of the stream.
     StreamEnd,
     /// The beginning of a document.
     DocumentStart,
-    /// The end of a document.
     DocumentEnd,
     /// `*anchor`.
-    Alias { anchor: &'a str },
+    Alias {
+        anchor: &'a str,
+    },
     /// A scalar; `plain` if its text decides its tag.
-    Scalar { anchor: Option<&'a str>, tag: Option<String>, value: Cow<'a, str>, plain: bool },
+    Scalar {
+        anchor: Option<&'a str>,
+        tag: Option<String>,
+        value: Cow<'a, str>,
+        plain: bool,
+    },
     /// The beginning of a sequence.
-    SequenceStart { anchor: Option<&'a str>, tag: Option<String> },
-    /// The end of a sequence.
+    SequenceStart {
+        anchor: Option<&'a str>,
+        tag: Option<String>,
+    },
     SequenceEnd,
     /// The beginning of a mapping.
-    MappingStart { anchor: Option<&'a str>, tag: Option<String> },
-    /// The end of a mapping.
+    MappingStart {
+        anchor: Option<&'a str>,
+        tag: Option<String>,
+    },
     MappingEnd,
 }
 

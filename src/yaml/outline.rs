@@ -32,7 +32,6 @@ pub struct OutlineNode {
     pub end: usize,
     /// The name of its anchor.
     pub anchor: Option<String>,
-    /// The form.
     pub form: NodeForm,
 }
 
@@ -64,11 +63,9 @@ pub enum NodeForm {
 /// An entry of a mapping.
 #[derive(Debug)]
 pub struct OutlineEntry {
-    /// The key.
     pub key: OutlineNode,
     /// The meaning of the key.
     pub name: KeyName,
-    /// The value.
     pub value: OutlineNode,
 }
 

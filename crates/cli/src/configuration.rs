@@ -26,7 +26,6 @@ use crate::{flags, folder};
 /// The options of a configuration file.
 #[derive(Default)]
 pub struct Configuration {
-    /// The options.
     pub options: Map,
     file: Option<ConfigurationFile>,
     /// Whether the user named the file. Then there is no search.

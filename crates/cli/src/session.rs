@@ -25,7 +25,6 @@ const USAGE: u8 = 2;
 
 /// The description of a program, and its function.
 pub struct Program {
-    /// Its name.
     pub name: &'static str,
     /// Its examples and documentation.
     pub manual: Manual,
@@ -76,7 +75,6 @@ pub struct Session<'a> {
     pub matches: &'a ArgMatches,
     /// The mode and its node.
     pub mode: (&'static str, Option<&'a str>),
-    /// The inventory.
     pub inventory: Inventory,
     /// The configuration file, which holds the class mappings.
     pub configuration: &'a Configuration,

@@ -17,7 +17,6 @@ macro_rules! exceptions {
     ($($name:ident)*) => {
         /// The exceptions of `saltext.reclass`.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[expect(missing_docs, reason = "documented where they are defined, in Python")]
         pub enum Exception { $($name),* }
 
         impl Exception {

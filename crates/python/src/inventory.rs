@@ -694,7 +694,6 @@ fn is_stale(warning: &Warning) -> bool {
     matches!(warning.kind, Kind::GitStale { .. } | Kind::EtcdStale { .. })
 }
 
-/// A failed request.
 struct FailedRequest {
     error: Error,
     /// The faults with excerpts.

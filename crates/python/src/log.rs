@@ -33,7 +33,6 @@ pub fn is_on(py: Python<'_>, severity: Severity) -> PyResult<bool> {
     logger(py)?.call_method1("isEnabledFor", (severity as u8,))?.extract()
 }
 
-/// Writes a line.
 pub fn write(py: Python<'_>, severity: Severity, line: &str) -> PyResult<()> {
     logger(py)?.call_method1("log", (severity as u8, "%s", line)).map(drop)
 }

@@ -57,7 +57,6 @@ struct Common {
 /// Maximum number of forms per index. A few forms are to serve many mappings.
 const FORMS: usize = 8;
 
-/// The state of a template.
 enum TemplateState<T> {
     /// Not made yet. The source was seen once, and many sources are never seen again.
     SeenOnce,

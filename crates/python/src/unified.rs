@@ -7,7 +7,6 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// A text of a file, and the same lines without secrets.
 pub struct ShownText {
-    /// The text as it is.
     pub text: String,
     /// As many lines, which may be shown.
     pub shown: String,

@@ -72,7 +72,7 @@ def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
         names = _PLACEHOLDER.findall(parts[0] + parts[2])
         if any(name not in data for name in names):
             return False
-        left, right = (_PLACEHOLDER.sub(lambda m: str(data[m[1]]), part) for part in (parts[0], parts[2]))
+        left, right = (_PLACEHOLDER.sub(lambda m: _text(data, m[1]), part) for part in (parts[0], parts[2]))
         if not (left == right if parts[1] == "equals" else left.startswith(right)):
             return False
     return True
@@ -118,10 +118,7 @@ def _filled(template: str, data: Mapping[str, Any], opening: set[str], in_class_
         name = match[1]
         if name not in data:
             raise RefusedError(f"nothing is known of {name!r}, which a rule needs")
-        if not isinstance(data[name], (str, int, float)):
-            kind = type(data[name]).__name__
-            raise RefusedError(f"what is known of {name!r} must be a text or a number, not a {kind}")
-        value = str(data[name])
+        value = _text(data, name)
         if opening.intersection(value):
             raise RefusedError(f"what is known of {name!r} could be taken for a reference")
         if in_class_name and not _IN_CLASS_NAME.fullmatch(value):
@@ -129,6 +126,13 @@ def _filled(template: str, data: Mapping[str, Any], opening: set[str], in_class_
         return value
 
     return _PLACEHOLDER.sub(fill, str(template))
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    if isinstance(data[name], (str, int, float)):
+        return str(data[name])
+    kind = type(data[name]).__name__
+    raise RefusedError(f"what is known of {name!r} must be a text or a number, not a {kind}")
 
 
 def _listed(value: Any, what: str = "value") -> list[Any]:

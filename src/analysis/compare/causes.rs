@@ -270,7 +270,6 @@ impl Causes {
         Ok(Remedy { settings, remaining: least.nodes })
     }
 
-    /// The differences by their cause.
     pub fn by_cause(self) -> BTreeMap<CauseSet, Vec<(Text, NodeDifference)>> {
         let mut all: BTreeMap<CauseSet, Vec<(Text, NodeDifference)>> = BTreeMap::new();
         for node in self.nodes {

@@ -104,7 +104,6 @@ fn beyond(number: &BigInt) -> Value {
     }
 }
 
-/// The value of JSON data.
 pub(super) fn of_json(data: &serde_json::Value) -> Value {
     match data {
         serde_json::Value::Null => Value::Null,

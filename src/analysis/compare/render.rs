@@ -62,7 +62,6 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// The differences of nodes.
     pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<NodeDifference> {
         let context = **now;
         let rules = now.settings.old_rules;

@@ -11,7 +11,6 @@ pub(in crate::analysis) struct ListItem {
     pub added: bool,
     /// Its index in the list that has it.
     pub index: usize,
-    /// Its place.
     pub place: Option<ValuePlace>,
 }
 

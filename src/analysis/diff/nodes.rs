@@ -16,7 +16,6 @@ use crate::engine::sequence::Sequence;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::enabled;
 
-/// The difference of a node.
 #[derive(Debug)]
 pub(in crate::analysis) enum NodeDifference {
     /// No difference.

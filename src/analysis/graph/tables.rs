@@ -32,7 +32,6 @@ impl<T> Default for NumberedTable<T> {
 }
 
 impl<T: Hash + Eq> NumberedTable<T> {
-    /// The number of an item.
     pub(super) fn number(&mut self, item: T) -> usize {
         self.0.insert_full(item).0
     }
@@ -54,9 +53,7 @@ const DEEPEST: usize = 1_000;
 /// A section of a node or file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LeafSection {
-    /// The parameters.
     Parameters,
-    /// The exports.
     Exports,
 }
 

@@ -15,7 +15,6 @@ use crate::model::merge_options::enabled;
 use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
-/// Checks one file.
 pub(super) fn check(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     let Some(text) = linter.context.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };

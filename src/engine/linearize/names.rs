@@ -18,7 +18,6 @@ use crate::model::template::Template;
 
 /// A class name without references.
 pub(super) struct ResolvedName {
-    /// The name.
     pub name: Text,
     /// The name as a pattern of class names, if the entry has wildcards. Wildcards that a reference brings are
     /// text in it.

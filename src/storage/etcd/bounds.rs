@@ -34,7 +34,6 @@ impl Bounds {
         Failure::TooMuch(SIZE, self.bytes, SIZE_SETTING)
     }
 
-    /// The most keys.
     pub fn most_keys(self) -> usize {
         self.limits.nodes / KEY
     }

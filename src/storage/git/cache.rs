@@ -63,7 +63,6 @@ impl Cache {
         Some(self.record_file().read()?.0)
     }
 
-    /// The files of the record.
     pub fn record_file(&self) -> RecordFile {
         RecordFile { path: self.folder.join(RECORD), lock: self.lock.clone() }
     }

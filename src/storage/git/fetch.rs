@@ -33,7 +33,6 @@ impl std::fmt::Debug for Login {
 /// The repository to fetch, and its cache.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchSource<'a> {
-    /// The cache.
     pub cache: &'a Cache,
     /// The address of the repository.
     pub remote: &'a Remote,

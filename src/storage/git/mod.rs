@@ -71,7 +71,6 @@ pub struct Repository {
 pub struct Blob {
     /// Their name in git. Equal bytes have equal names.
     pub object: Arc<str>,
-    /// The bytes.
     pub bytes: Arc<[u8]>,
 }
 

@@ -16,7 +16,6 @@ pub const MAX_LINKS: usize = 40;
 /// One entry of a tree: a file or a link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeEntry {
-    /// Whether it is a link.
     pub link: bool,
     /// The name of its object.
     pub object: Arc<str>,
@@ -30,7 +29,6 @@ impl TreeEntry {
         TreeEntry { link: false, object: "".into(), size: usize::MAX }
     }
 
-    /// Whether it is a submodule.
     pub fn is_submodule(&self) -> bool {
         self.object.is_empty()
     }
@@ -141,7 +139,6 @@ pub struct Tree {
 
 /// The target of a path in a tree after all links are followed.
 pub enum Met<'a> {
-    /// A file.
     TreeFile(&'a TreeEntry),
     /// A folder, by its own path.
     Folder(PathBuf),

@@ -39,9 +39,7 @@ pub enum Transport {
 pub struct Password {
     /// Its server, for example `https://git.example.com:8443`.
     pub server: String,
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 

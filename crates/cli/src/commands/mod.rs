@@ -31,7 +31,6 @@ use crate::commands::manual::Manual;
 use crate::configuration::Configuration;
 use crate::{flags, progress, screen, terminal};
 
-/// A verb.
 pub struct Verb {
     /// The word.
     pub name: &'static str,
@@ -41,7 +40,6 @@ pub struct Verb {
     pub manual: Manual,
     /// The formats of its answer; the first one is the default.
     pub outputs: &'static [&'static str],
-    /// Its own arguments.
     pub arguments: fn(Command) -> Command,
     /// The function that answers it.
     pub answer: Answering,
@@ -55,7 +53,6 @@ pub enum Answering {
     Settings(fn(&Invocation<'_>) -> Result<Printout>),
 }
 
-/// All verbs.
 pub const VERBS: &[Verb] = &[
     explain::VERB,
     lint::VERB,
@@ -87,7 +84,6 @@ pub struct Invocation<'a> {
 pub struct OpenInvocation<'a> {
     /// The arguments.
     pub asked: Invocation<'a>,
-    /// The inventory.
     pub inventory: Inventory,
 }
 

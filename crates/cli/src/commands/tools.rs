@@ -18,13 +18,11 @@ pub struct Tool {
     pub about: &'static str,
     /// Its examples and documentation.
     pub manual: manual::Manual,
-    /// Its arguments.
     pub arguments: fn(Command) -> Command,
     /// Runs it. Returns the text to print, which ends with a newline or is empty.
     pub run: fn(&ArgMatches) -> Result<String>,
 }
 
-/// All tools.
 pub const TOOLS: &[Tool] = &[explain_error::TOOL, init::TOOL, migrate::TOOL, complete::TOOL, manual::TOOL];
 
 /// The argument for the folder that a tool writes to.
@@ -42,7 +40,6 @@ pub fn made(matches: &ArgMatches) -> Result<OutputFolder> {
     OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))
 }
 
-/// The tool with this name.
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }

@@ -11,7 +11,6 @@ use crate::commands::manual::Manual;
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 
-/// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass-ansible",
     manual: Manual {

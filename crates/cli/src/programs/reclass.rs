@@ -14,7 +14,6 @@ use crate::folder::{OutputFolder, is_in};
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 
-/// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass",
     manual: Manual {

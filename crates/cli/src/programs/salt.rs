@@ -11,7 +11,6 @@ use crate::commands::manual::Manual;
 use crate::flags;
 use crate::session::{Program, Session, entries};
 
-/// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass-salt",
     manual: Manual {
