@@ -21,6 +21,7 @@ use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
 
+use crate::process::environment;
 use crate::{flags, folder};
 
 /// The options of a configuration file.
@@ -286,10 +287,4 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
     directories.extend(["/etc/reclass".into(), "/etc/kapicorp-reclass".into()]);
     directories.extend(program_directory(program));
     directories
-}
-
-/// An environment variable that is set and not empty.
-#[expect(clippy::disallowed_methods, reason = "the one door to the environment of the programs")]
-pub fn environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use reclass::error::{Error, Fault, Kind, Result};
 use reclass::files::{display, reason_unwritable};
 
-use crate::configuration::environment;
+use crate::process::environment;
 
 /// An existing folder.
 pub struct OutputFolder(PathBuf);

@@ -5,6 +5,8 @@ mod commands;
 mod configuration;
 mod flags;
 mod folder;
+mod manual_page;
+mod process;
 mod programs;
 mod progress;
 mod screen;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use reclass::lock::Mutex;
 use reclass::progress::{self, WorkProgress};
 
-use crate::configuration::environment;
+use crate::process::environment;
 
 /// Delay before the line appears.
 const PATIENCE: Duration = Duration::from_secs(1);

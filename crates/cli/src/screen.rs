@@ -16,9 +16,9 @@ use terminal_size::Width;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-use crate::configuration::environment;
 use crate::folder;
-use crate::terminal::current_folder;
+use crate::process::current_folder;
+use crate::process::environment;
 
 /// When colours are used.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

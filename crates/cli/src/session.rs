@@ -16,8 +16,8 @@ use reclass::report::{Level, grouped};
 use reclass::value::{Map, Value};
 use reclass::{Inventory, NodeInfo};
 
-use crate::commands::manual::Manual;
 use crate::configuration::{self, Configuration};
+use crate::manual_page::Manual;
 use crate::{commands, commands::complete, commands::tools, flags, progress, screen, terminal, version};
 
 /// The exit code of a usage error.

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::{files, json, report};
 
-use crate::configuration::environment;
+use crate::process::environment;
 use crate::screen;
 
 /// The answer as text, in the format of the settings.
@@ -184,11 +184,6 @@ pub fn mask(redaction: Redaction) {
     // The process has only one inventory, so the first value counts.
     let _ = REDACTION.set(redaction);
     SHOWN.with_borrow_mut(HashMap::clear);
-}
-
-/// The current directory.
-pub fn current_folder() -> Option<PathBuf> {
-    std::env::current_dir().ok()
 }
 
 /// The local time in the form of Python's `time.strftime('%c')`. `SOURCE_DATE_EPOCH`, the convention for

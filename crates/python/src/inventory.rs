@@ -25,7 +25,7 @@ use reclass::error::{
 use reclass::explain::{Selection, explain, to_text};
 use reclass::failpoints::failpoint;
 use reclass::lint::lint;
-use reclass::list::{self, Listing, NodeFilter};
+use reclass::list::{self, ListedRows, NodeFilter};
 use reclass::redact::Redaction;
 use reclass::report::{Level, full, full_findings, to_json};
 use reclass::settings::{NodeNotFound, Settings};
@@ -97,10 +97,10 @@ impl Inventory {
                     // A broken class does not matter if only names are requested.
                     let rows =
                         engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect())?;
-                    return Ok(Listing { rows, left_out: 0 });
+                    return Ok(ListedRows { rows, left_out: 0 });
                 }
-                let Listing { rows, left_out } = list::nodes(engine, &filter)?;
-                Ok(Listing { rows: rows.into_iter().map(|row| row.name).collect::<Vec<Text>>(), left_out })
+                let ListedRows { rows, left_out } = list::nodes(engine, &filter)?;
+                Ok(ListedRows { rows: rows.into_iter().map(|row| row.name).collect::<Vec<Text>>(), left_out })
             })
         })
     }

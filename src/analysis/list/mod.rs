@@ -19,7 +19,7 @@ pub use unmatched::{What, unmatched};
 
 /// The rows of a listing.
 #[derive(Clone, Debug)]
-pub struct Listing<T> {
+pub struct ListedRows<T> {
     /// The rows.
     pub rows: Vec<T>,
     /// The number of nodes that do not render, so that nothing is known of their classes and parameters.
@@ -27,4 +27,4 @@ pub struct Listing<T> {
 }
 
 /// The result of a listing.
-pub type Rows<T> = Result<Listing<T>>;
+pub type Rows<T> = Result<ListedRows<T>>;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::nodes::SelectedNodes;
-use super::{Listing, NodeFilter, Rows};
+use super::{ListedRows, NodeFilter, Rows};
 use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::{Fault, Kind};
 use crate::base::pattern::{Glob, chosen};
@@ -45,7 +45,7 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter, unu
         };
         let mut rows: Vec<NameRow> = classes.map(name).collect();
         rows.retain(|row| !unused || row.nodes.is_empty());
-        Ok(Listing { rows, left_out: selected.left_out })
+        Ok(ListedRows { rows, left_out: selected.left_out })
     })?
 }
 
@@ -64,7 +64,7 @@ pub fn empty_files(inventory: &Inventory) -> Rows<NameRow> {
             nodes: survey.names(&file.nodes),
         };
         let left_out = survey.nodes.iter().filter(|node| node.is_broken()).count();
-        Ok(Listing { rows: empty.map(row).collect(), left_out })
+        Ok(ListedRows { rows: empty.map(row).collect(), left_out })
     })?
 }
 
@@ -84,6 +84,6 @@ pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter
         }
         all.sort_unstable_keys();
         let rows = all.into_iter().map(|(name, nodes)| NameRow { name, file: None, nodes }).collect();
-        Ok(Listing { rows, left_out: selected.left_out })
+        Ok(ListedRows { rows, left_out: selected.left_out })
     })?
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Listing, Rows};
+use super::{ListedRows, Rows};
 use crate::analysis::explain::has_parameter;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
@@ -72,7 +72,7 @@ pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
         let survey = Survey::of(computation);
         let passing = passing(computation, &survey, filter)?;
         let left_out = left_out(&survey, filter, |at| passing.get(at).is_some_and(Option::is_some));
-        Ok(Listing { rows: passing.into_iter().flatten().collect(), left_out })
+        Ok(ListedRows { rows: passing.into_iter().flatten().collect(), left_out })
     })?
 }
 

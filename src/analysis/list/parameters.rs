@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::choice::chosen_leaves;
 use super::nodes::SelectedNodes;
-use super::{Listing, NodeFilter, Rows};
+use super::{ListedRows, NodeFilter, Rows};
 use crate::analysis::explain::written;
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
@@ -75,7 +75,7 @@ pub fn parameters(
             nodes.dedup();
             ParameterRow { path, places, nodes: survey.names(&nodes) }
         };
-        Ok(Listing { rows: rows.into_iter().map(row).collect(), left_out: selected.left_out })
+        Ok(ListedRows { rows: rows.into_iter().map(row).collect(), left_out: selected.left_out })
     })?
 }
 

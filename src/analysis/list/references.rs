@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::nodes::SelectedNodes;
-use super::{Listing, NodeFilter, Rows};
+use super::{ListedRows, NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::path::split_path;
@@ -111,7 +111,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
             }
         }
         finder.mappings();
-        Ok(Listing { rows: finder.rows, left_out: selected.left_out })
+        Ok(ListedRows { rows: finder.rows, left_out: selected.left_out })
     })?
 }
 

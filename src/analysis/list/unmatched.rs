@@ -100,7 +100,7 @@ impl What {
     /// The existing names.
     fn known(self, inventory: &Inventory) -> Result<Vec<String>> {
         let all = NodeFilter::default();
-        let named = |listing: super::Listing<super::NameRow>| {
+        let named = |listing: super::ListedRows<super::NameRow>| {
             listing.rows.into_iter().map(|row| row.name.to_string()).collect()
         };
         Ok(match self {

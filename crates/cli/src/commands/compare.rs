@@ -6,8 +6,8 @@ use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
 
-use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
+use crate::manual_page::Manual;
 
 /// The `compare` verb.
 pub const VERB: Verb = Verb {

@@ -21,9 +21,11 @@ use reclass::list::{NodeFilter, parameters};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Text, Value};
 
-use crate::commands::manual::Manual;
 use crate::commands::tools::Tool;
-use crate::configuration::{Configuration, environment};
+use crate::configuration::Configuration;
+use crate::manual_page::Manual;
+use crate::process::current_folder;
+use crate::process::environment;
 use crate::session::Program;
 use crate::{flags, programs::PROGRAMS, screen, terminal};
 
@@ -85,7 +87,7 @@ pub fn answer(program: &Program, defaults: &Map, arguments: Vec<OsString>) -> Ex
     let complete = CompleteEnv::with_factory(|| completing(line.command.clone(), &line))
         .var(VARIABLE)
         .shells(Shells(SHELLS));
-    match complete.try_complete(arguments, terminal::current_folder().as_deref()) {
+    match complete.try_complete(arguments, current_folder().as_deref()) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => terminal::usage(&error),
     }
@@ -229,7 +231,7 @@ fn revisions(line: &Arc<Line>) -> ArgValueCompleter {
             .options()
             .ok()
             .and_then(|options| options.get("inventory_base_uri").and_then(Value::as_str).map(PathBuf::from));
-        let folder = terminal::current_folder().unwrap_or_default().join(base.unwrap_or_default());
+        let folder = current_folder().unwrap_or_default().join(base.unwrap_or_default());
         let names = ["HEAD".to_owned()].into_iter().chain(reclass::diff::revisions(&folder));
         let begun = begun.to_string_lossy();
         names.filter(|name| name.starts_with(&*begun)).map(CompletionCandidate::new).collect()

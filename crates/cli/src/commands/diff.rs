@@ -7,8 +7,8 @@ use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 use reclass::report::to_json;
 
-use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
+use crate::manual_page::Manual;
 
 /// The `diff` verb.
 pub const VERB: Verb = Verb {

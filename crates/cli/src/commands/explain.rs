@@ -5,9 +5,9 @@ use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::report::to_json;
 
-use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, many};
 use crate::flags;
+use crate::manual_page::Manual;
 
 /// The `explain` verb.
 pub const VERB: Verb = Verb {

@@ -9,8 +9,8 @@ use clap::{Arg, ArgMatches};
 use reclass::error::{Fault, Kind, Result};
 use reclass::lint::{codes, rule, similar_code};
 
-use crate::commands::manual::{Manual, address};
 use crate::commands::tools::Tool;
+use crate::manual_page::{Manual, address};
 
 /// The pages, and the headings of their sections.
 const PAGES: [(&str, &str, &str); 2] = [

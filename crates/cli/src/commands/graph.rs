@@ -5,9 +5,9 @@ use reclass::error::Result;
 use reclass::graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 use reclass::lint::{self, CodeSelection};
 
-use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
-use crate::configuration::environment;
+use crate::manual_page::Manual;
+use crate::process::environment;
 
 /// The `graph` verb.
 pub const VERB: Verb = Verb {

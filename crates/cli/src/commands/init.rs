@@ -7,8 +7,8 @@ use reclass::error::{Fault, Kind, Result};
 use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
 
-use crate::commands::manual::{Manual, UNWRITABLE};
 use crate::commands::tools::{self, Tool};
+use crate::manual_page::{Manual, UNWRITABLE};
 
 /// The `init` tool.
 pub const TOOL: Tool = Tool {

@@ -17,9 +17,10 @@ use serde::Serialize;
 use similar::TextDiff;
 
 use crate::commands::list::count;
-use crate::commands::manual::Manual;
 use crate::commands::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
 use crate::folder::OutputFolder;
+use crate::manual_page::Manual;
+use crate::process::current_folder;
 use crate::{folder, screen, terminal};
 
 /// The `lint` verb.
@@ -85,7 +86,7 @@ fn arguments(command: Command) -> Command {
 }
 
 fn answer(question: &Invocation<'_>) -> Result<Printout> {
-    let current = terminal::current_folder().unwrap_or_default();
+    let current = current_folder().unwrap_or_default();
     let nodes = question.words("nodes");
     let selection = CodeSelection::new(&question.words("select"), &question.words("ignore"))?;
     let file = question.matches.get_one::<String>("baseline").map(|path| BaselinePath::new(path, &current));

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 use reclass::error::{Fault, Result, inert};
 use reclass::explain::brief;
-use reclass::list::{self, Bearing, Listing, NameRow, NodeFilter, What};
+use reclass::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
 use reclass::report::to_json;
 use reclass::style::Style;
 use reclass::value::Text;
 use serde::Serialize;
 
-use crate::commands::manual::{Example, Manual};
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
+use crate::manual_page::{Example, Manual};
 use crate::screen::{self, CELL};
 
 /// A listing verb.
@@ -173,7 +173,7 @@ fn names(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
-    listing: &Listing<NameRow>,
+    listing: &ListedRows<NameRow>,
 ) -> Result<Printout> {
     rows_of(question, what, filter, listing, |row, long| {
         let mut line = format!("{}{CELL}{}", inert(&row.name), count(row.nodes.len(), "node"));
@@ -189,7 +189,7 @@ fn rows_of<R: Serialize>(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
-    Listing { rows, left_out }: &Listing<R>,
+    ListedRows { rows, left_out }: &ListedRows<R>,
     line: impl Fn(&R, bool) -> String,
 ) -> Result<Printout> {
     let missing = missing(question, what, filter, rows.len())?;

@@ -11,48 +11,8 @@ use reclass::error::{Fault, Kind, Result};
 use crate::commands::tools::{self, Tool};
 use crate::commands::{VERBS, explain_error};
 use crate::folder::OutputFolder;
+use crate::manual_page::{Manual, UNWRITABLE};
 use crate::programs::PROGRAMS;
-
-/// The address of the documentation.
-pub const SITE: &str = env!("CARGO_PKG_HOMEPAGE");
-
-/// A purpose and a command line.
-pub type Example = (&'static str, &'static str);
-
-/// The parts of a help text and a manual page that do not follow from the arguments.
-pub struct Manual {
-    /// The name of its documentation page.
-    pub page: &'static str,
-    /// A paragraph for the manual page.
-    pub description: &'static str,
-    /// Its examples. A test runs them.
-    pub examples: &'static [Example],
-    /// The exit codes whose meaning differs from the general one.
-    pub exits: &'static [(&'static str, &'static str)],
-}
-
-impl Manual {
-    /// The text below the help.
-    pub fn help(&self) -> String {
-        format!("{}\n\n{}", self.examples(), self.documentation())
-    }
-
-    /// The examples, one per line.
-    pub fn examples(&self) -> String {
-        let lines = self.examples.iter().map(|(_, command)| format!("\n  {command}"));
-        format!("Examples:{}", lines.collect::<String>())
-    }
-
-    /// The line that names the page.
-    pub fn documentation(&self) -> String {
-        format!("Documentation: {}", address(self.page))
-    }
-}
-
-/// The address of a documentation page.
-pub fn address(page: &str) -> String {
-    format!("{SITE}{page}.html")
-}
 
 /// The `manual` tool.
 pub const TOOL: Tool = Tool {
@@ -179,9 +139,6 @@ fn exit_status(manual: &Manual, opens: bool) -> Vec<(&'static str, &'static str)
     }
     rows
 }
-
-/// The exit code of a tool that cannot write into its folder.
-pub const UNWRITABLE: (&str, &str) = ("74", "The folder or a file in it cannot be written.");
 
 const FILES: &[(&str, &str)] = &[
     (

@@ -7,9 +7,9 @@ use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::edit::saltclass::{Conversion, convert};
 use reclass::error::{Fault, Kind, Result, inert};
 
-use crate::commands::manual::Manual;
 use crate::commands::tools::{self, Tool};
 use crate::folder::yaml_files;
+use crate::manual_page::Manual;
 
 /// The `migrate` tool.
 pub const TOOL: Tool = Tool {

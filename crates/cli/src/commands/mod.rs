@@ -27,8 +27,8 @@ use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use crate::commands::manual::Manual;
 use crate::configuration::Configuration;
+use crate::manual_page::Manual;
 use crate::{flags, progress, screen, terminal};
 
 pub struct Verb {

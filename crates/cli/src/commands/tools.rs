@@ -8,6 +8,7 @@ use reclass::error::Result;
 
 use crate::commands::{complete, explain_error, init, manual, migrate};
 use crate::folder::OutputFolder;
+use crate::manual_page::Manual;
 use crate::terminal;
 
 /// A command that needs no inventory.
@@ -17,7 +18,7 @@ pub struct Tool {
     /// One line for the list of commands.
     pub about: &'static str,
     /// Its examples and documentation.
-    pub manual: manual::Manual,
+    pub manual: Manual,
     pub arguments: fn(Command) -> Command,
     /// Runs it. Returns the text to print, which ends with a newline or is empty.
     pub run: fn(&ArgMatches) -> Result<String>,

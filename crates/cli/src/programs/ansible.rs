@@ -7,7 +7,7 @@ use reclass::pystr;
 use reclass::value::{Key, Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
-use crate::commands::manual::Manual;
+use crate::manual_page::Manual;
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 

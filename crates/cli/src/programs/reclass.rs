@@ -9,8 +9,8 @@ use reclass::files;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
-use crate::commands::manual::Manual;
 use crate::folder::{OutputFolder, is_in};
+use crate::manual_page::Manual;
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 

@@ -7,8 +7,8 @@ use reclass::NodeInfo;
 use reclass::error::Result;
 use reclass::value::{Key, Map, Value};
 
-use crate::commands::manual::Manual;
 use crate::flags;
+use crate::manual_page::Manual;
 use crate::session::{Program, Session, entries};
 
 pub const PROGRAM: Program = Program {

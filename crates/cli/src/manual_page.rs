@@ -1,0 +1,45 @@
+//! The texts of a help and of a manual page.
+
+/// The address of the documentation.
+pub const SITE: &str = env!("CARGO_PKG_HOMEPAGE");
+
+/// A purpose and a command line.
+pub type Example = (&'static str, &'static str);
+
+/// The parts of a help text and a manual page that do not follow from the arguments.
+pub struct Manual {
+    /// The name of its documentation page.
+    pub page: &'static str,
+    /// A paragraph for the manual page.
+    pub description: &'static str,
+    /// Its examples. A test runs them.
+    pub examples: &'static [Example],
+    /// The exit codes whose meaning differs from the general one.
+    pub exits: &'static [(&'static str, &'static str)],
+}
+
+impl Manual {
+    /// The text below the help.
+    pub fn help(&self) -> String {
+        format!("{}\n\n{}", self.examples(), self.documentation())
+    }
+
+    /// The examples, one per line.
+    pub fn examples(&self) -> String {
+        let lines = self.examples.iter().map(|(_, command)| format!("\n  {command}"));
+        format!("Examples:{}", lines.collect::<String>())
+    }
+
+    /// The line that names the page.
+    pub fn documentation(&self) -> String {
+        format!("Documentation: {}", address(self.page))
+    }
+}
+
+/// The address of a documentation page.
+pub fn address(page: &str) -> String {
+    format!("{SITE}{page}.html")
+}
+
+/// The exit code of a tool that cannot write into its folder.
+pub const UNWRITABLE: (&str, &str) = ("74", "The folder or a file in it cannot be written.");
