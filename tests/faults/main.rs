@@ -50,10 +50,13 @@ fn etcdctl_of(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let bin = folder.join("bin");
     fs::create_dir(&bin).unwrap();
+    // A new value is in a new revision.
     let script = "#!/bin/sh\nvalue=$(base64 < \"${0%/*}/version\")\n\
+                  revision=$(($(cat \"${0%/*}/version\") + 9))\n\
                   key=$(printf /reclass/classes/c/_param/v | base64)\n\
-                  printf '{\"header\":{\"revision\":9},\"kvs\":[{\"key\":\"%s\",\"mod_revision\":9,\"value\":\"%s\"}]}' \
-                  \"$key\" \"$value\"\n";
+                  printf '{\"header\":{\"revision\":%s},\"kvs\":[{\"key\":\"%s\",\"mod_revision\":%s,' \
+                  $revision \"$key\" $revision\n\
+                  printf '\"value\":\"%s\"}]}' \"$value\"\n";
     let program = bin.join("etcdctl");
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
