@@ -489,7 +489,10 @@ def test_data_are_data_with_other_sentinels_too(settings: dict[str, Any]) -> Non
         (5, "must be mappings"),
         ({"expression": 5}, "'expression' of a rule must be text or a list"),
         ({"expression": "<<os>>__equals__a"}, "what is known of 'os' must be a text or a number, not a list"),
-        ({"expresion": "all"}, "a rule has no 'expresion'; it may have cluster_param, expression, node_class"),
+        (
+            {"expresion": "all"},
+            "a rule has no 'expresion'; it may have cluster_param, expression, node_class",
+        ),
         ({"expression": "all", "node_class": {"values": ["a"]}}, "a rule has no 'values'; it may have value"),
         ({"expression": "all", "node_class": {"value": 5}}, "'value' of a rule must be text or a list"),
         (

@@ -136,7 +136,9 @@ def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines
     inventory.pillar("n")
     [(level, line)] = lines()
     assert level == "INFO"
-    assert re.fullmatch(rf"'{re.escape(str(repository))}' is fetched again; it was stale for \d seconds?", line), line
+    assert re.fullmatch(
+        rf"'{re.escape(str(repository))}' is fetched again; it was stale for \d seconds?", line
+    ), line
 
 
 def test_each_answer_has_its_time_at_debug(write: Write, lines: Lines) -> None:
