@@ -1,5 +1,6 @@
 //! Parameter paths: converts between keys and the notation `a:b:c`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
@@ -47,10 +48,18 @@ impl Serialize for KeyPath {
 
 /// A path in the notation of references; a delimiter in a key is escaped (R8).
 pub fn join_path(path: &[Key], delimiter: &str) -> String {
-    let escaped = format!("\\{delimiter}");
-    let keys: Vec<String> =
-        path.iter().map(|key| crate::base::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
-    keys.join(delimiter)
+    let mut joined = String::new();
+    for (at, key) in path.iter().enumerate() {
+        if at > 0 {
+            joined.push_str(delimiter);
+        }
+        let text = key.as_str().map_or_else(|| crate::base::pystr::str(&key.0).into(), Cow::Borrowed);
+        match find(&text, delimiter) {
+            Some(_) => joined.push_str(&text.replace(delimiter, &format!("\\{delimiter}"))),
+            None => joined.push_str(&text),
+        }
+    }
+    joined
 }
 
 /// Splits a path at the unescaped delimiters; `\:` is a delimiter in a key (R8).

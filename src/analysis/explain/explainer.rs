@@ -243,6 +243,24 @@ impl<'a> Explainer<'a> {
         self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
     }
 
+    /// The number of keys up to the first list above the end of a path.
+    pub(super) fn first_list(&mut self, path: &[Key]) -> Option<usize> {
+        let merged = self.section().merged.clone();
+        let slot = merged.entries.get(path.first()?)?;
+        let walk = |evaluator: &mut Evaluator<'_>| {
+            let mut found = evaluator.descend(slot, &[])?;
+            for (end, key) in path.iter().enumerate().skip(1) {
+                match found {
+                    Some(Found { whnf: Whnf::List(_), .. }) => return Ok(Some(end)),
+                    Some(above) => found = evaluator.part(&above, key)?,
+                    None => break,
+                }
+            }
+            Ok(None)
+        };
+        self.quietly(walk).flatten()
+    }
+
     /// The places of items in the list at a path.
     fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<ValuePlace>> {
         let found = if indexes.is_empty() { None } else { self.find(path) };

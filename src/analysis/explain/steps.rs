@@ -439,8 +439,7 @@ impl<'a> Explainer<'a> {
     /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
     /// not merged: an item has the steps of the list, and one step of its own at the end.
     fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
-        let is_list = |found: Option<Found>| matches!(found, Some(Found { whnf: Whnf::List(_), .. }));
-        let list = (1..path.len()).find(|end| is_list(self.find(&path[..*end]))).unwrap_or(path.len());
+        let list = self.first_list(path).unwrap_or(path.len());
         let mut descent = Descent { path: &path[..list], steps: Vec::new(), has_value: false, value: None };
         if !path.is_empty() {
             let root = self.root();
@@ -676,7 +675,8 @@ impl<'a> Explainer<'a> {
         let rest = &descent.path[depth..];
         if !source.is_open() && folded.of_run(run).count() == 1 {
             // The value of the run has the merge options of its lists; `new` is the value as a reference brings it.
-            let value = if folded.runs[run].failed { new } else { &folded.runs[run].value };
+            let ruled = source.rules.is_some() && !folded.runs[run].failed;
+            let value = if ruled { &folded.runs[run].value } else { new };
             match self.reach(value, rest) {
                 Ok((keys, found)) if keys == rest.len() => {
                     let after = Some(found).filter(|_| !folded.runs[run].failed);

@@ -111,7 +111,9 @@ pub(super) struct Tables {
 struct Known {
     files: FxHashMap<Arc<str>, usize>,
     nodes: FxHashMap<Text, usize>,
-    paths: FxHashMap<(LeafSection, Vec<Key>), usize>,
+    roots: FxHashMap<LeafSection, usize>,
+    /// The numbers of paths, by the number of the path above and the last key.
+    paths: FxHashMap<(usize, Key), usize>,
     texts: FxHashMap<Text, usize>,
     sites: FxHashMap<(Arc<str>, u32, u32), usize>,
     origins: FxHashMap<Origin, Option<usize>>,
@@ -132,7 +134,7 @@ impl Tables {
         let mut tables = Tables { known, redaction: redaction.clone(), ..Tables::default() };
         for (section, name) in [(LeafSection::Parameters, ""), (LeafSection::Exports, "exports")] {
             let number = tables.paths.number((0, name.into()));
-            tables.known.paths.insert((section, Vec::new()), number);
+            tables.known.roots.insert(section, number);
         }
         tables.values.number(None);
         tables.written.number((String::new(), Vec::new()));
@@ -143,17 +145,20 @@ impl Tables {
 
     /// The number of a path.
     pub(super) fn path(&mut self, section: LeafSection, path: &[Key]) -> usize {
-        let path = path.get(..DEEPEST).unwrap_or(path);
-        if let Some(number) = self.known.paths.get(&(section, path.to_vec())) {
-            return *number;
+        let mut number = self.known.roots.get(&section).copied().unwrap_or_default();
+        for (depth, key) in path.iter().take(DEEPEST).enumerate() {
+            let place = (number, key.clone());
+            number = if let Some(known) = self.known.paths.get(&place) {
+                *known
+            } else {
+                let delimiter = &self.known.delimiter;
+                let before = if depth > 0 { delimiter } else { "" };
+                let rest = format!("{before}{}", join_path(std::slice::from_ref(key), delimiter));
+                let next = self.paths.number((number, inert(&rest)));
+                self.known.paths.insert(place, next);
+                next
+            };
         }
-        let Some((_, parent_keys)) = path.split_last() else { return 0 };
-        let parent = grow(|| self.path(section, parent_keys));
-        let (own, above) =
-            (join_path(path, &self.known.delimiter), join_path(parent_keys, &self.known.delimiter));
-        let rest = own.strip_prefix(&above).unwrap_or(&own).to_owned();
-        let number = self.paths.number((parent, inert(&rest)));
-        self.known.paths.insert((section, path.to_vec()), number);
         number
     }
 
