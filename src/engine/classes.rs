@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
 use crate::engine::context::Computation;
+use crate::engine::etcd::EtcdOwner;
 use crate::engine::files::Dependencies;
 use crate::engine::linearize::LinearizationInput;
 use crate::model::catalog::{NameIndex, TreeId};
-use crate::model::layer::{Incomplete, Layer};
+use crate::model::layer::{Incomplete, Layer, LayerResult};
 
 impl Computation<'_> {
     /// The classes available to a node. An error in their location matters only if the node has classes.
@@ -97,5 +98,17 @@ impl ClassLookup<'_> {
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
     pub fn may_be_missing(&self, name: &str) -> Result<bool, Fault> {
         self.computation.ignored.map_or(Ok(false), |ignored| ignored.matches(name))
+    }
+}
+
+impl Computation<'_> {
+    /// The layers of a class or node in etcd, recorded as a dependency; none without `etcd_endpoints`.
+    pub fn etcd_layers(&self, is_class: bool, name: &Text) -> Arc<[LayerResult]> {
+        let Some(etcd) = &self.inputs.etcd else { return Arc::default() };
+        let owner = EtcdOwner { is_class, name: name.clone() };
+        let (files, scan) = (&self.inputs.files, self.inputs.scan());
+        let (file, version, layers) = etcd.layers(&owner, files, scan, self.settings, &self.interner);
+        self.recorder.file(file, version);
+        layers
     }
 }

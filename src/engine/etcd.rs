@@ -13,17 +13,18 @@ use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::secrets::{Cover, Secrets};
 use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Site, Spans};
+use crate::base::source::{FileId, Origin, Site, Span, Spans};
 use crate::base::value::{Key, Map, Text, Value};
-use crate::engine::context::Computation;
 use crate::engine::fetch_state::FetchState;
-use crate::engine::files::{Files, duplicate_keys};
+use crate::engine::files::{Files, Version, duplicate_keys};
 use crate::engine::fingerprint::ByteSource;
 use crate::model::layer::{Incomplete, Layer, LayerResult, LayerSource};
 use crate::model::merge::{Prefixes, map_of_values};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Template, ThreadInterner};
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
+use crate::storage::fs::display;
+use crate::storage::git::Blob;
 use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_with};
 use crate::yaml::to_value;
 
@@ -38,10 +39,11 @@ pub struct EtcdOwner {
     pub name: Text,
 }
 
-/// The keys of one class or node, sorted.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct EtcdSubject {
+/// The keys of one class or node, sorted, and a name for this state of them.
+#[derive(Debug)]
+struct EtcdSubject {
     keys: Vec<SubjectKey>,
+    object: Arc<str>,
 }
 
 /// A key, and its place among the parameters.
@@ -67,10 +69,21 @@ pub struct EtcdTree {
 struct EtcdState {
     record: Option<Arc<EtcdRecord>>,
     subjects: FxHashMap<EtcdOwner, Arc<EtcdSubject>>,
+    /// How often the keys of an owner changed.
+    changes: u64,
 }
 
-/// The layers of the keys of one subject.
-type SubjectLayers = (Arc<EtcdSubject>, Arc<[LayerResult]>);
+impl EtcdSubject {
+    /// The name of the state without keys.
+    const NO_KEYS: &str = "";
+
+    fn blob(&self, bytes: Arc<[u8]>) -> Arc<Blob> {
+        Arc::new(Blob { object: self.object.clone(), bytes })
+    }
+}
+
+/// The layers of the keys of one subject, and its version that they were built from.
+type SubjectLayers = (Version, Arc<[LayerResult]>);
 
 impl EtcdTree {
     /// The data that the settings name; `None` without `etcd_endpoints`. Reads nothing.
@@ -92,30 +105,30 @@ impl EtcdTree {
         if before.is_some_and(|before| Arc::ptr_eq(&before, &record) || before.keys == record.keys) {
             return Ok(false);
         }
-        let mut subjects: FxHashMap<EtcdOwner, EtcdSubject> = FxHashMap::default();
+        let owners = state.subjects.keys().map(|owner| (owner.clone(), Vec::new()));
+        let mut now: BTreeMap<EtcdOwner, Vec<SubjectKey>> = owners.collect();
         for key in record.keys.iter() {
             if let Some((owner, path)) = place(self.store.prefix(), &key.key) {
-                subjects.entry(owner).or_default().keys.push(SubjectKey { key: key.clone(), path });
+                now.entry(owner).or_default().push(SubjectKey { key: key.clone(), path });
             }
         }
-        let mut changed = false;
-        let mut names: Vec<EtcdOwner> = state.subjects.keys().chain(subjects.keys()).cloned().collect();
-        names.sort_unstable();
-        names.dedup();
-        for owner in names {
-            let now = Arc::new(subjects.remove(&owner).unwrap_or_default());
-            if state.subjects.get(&owner).map_or_else(|| now.keys.is_empty(), |before| *before == now) {
+        let before = state.changes;
+        for (owner, keys) in now {
+            if state.subjects.get(&owner).is_some_and(|subject| subject.keys == keys) {
                 continue;
             }
-            changed = true;
-            files.set_source(&subject_path(&owner), ByteSource::Etcd(now.clone()));
-            if now.keys.is_empty() {
+            state.changes += 1;
+            let is_gone = keys.is_empty();
+            let object = if is_gone { EtcdSubject::NO_KEYS.into() } else { state.changes.to_string().into() };
+            let subject = EtcdSubject { keys, object };
+            files.set_source(&subject_path(&owner), ByteSource::Blob(subject.blob(Arc::default())));
+            if is_gone {
                 state.subjects.remove(&owner);
             } else {
-                state.subjects.insert(owner, now);
+                state.subjects.insert(owner, Arc::new(subject));
             }
         }
-        Ok(changed)
+        Ok(state.changes > before)
     }
 
     /// The state at the last reading.
@@ -147,7 +160,7 @@ impl EtcdTree {
     }
 
     /// The layers of a class or node, and the number and version of this input.
-    fn layers(
+    pub fn layers(
         &self,
         owner: &EtcdOwner,
         files: &Files,
@@ -155,38 +168,40 @@ impl EtcdTree {
         settings: &Settings,
         interner: &ThreadInterner<'_>,
     ) -> (FileId, u64, Arc<[LayerResult]>) {
-        let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_default();
-        let (file, version) = files.subject(&subject_path(owner), &subject, scan);
-        if let Some((built, layers)) = self.layers.lock().get(&file)
-            && *built == subject
+        let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_else(|| {
+            Arc::new(EtcdSubject { keys: Vec::new(), object: EtcdSubject::NO_KEYS.into() })
+        });
+        let path = subject_path(owner);
+        let blob = subject.blob(Arc::default());
+        let (file, version) = files.put(&path, display(&path).into(), (&blob, Spans::default()), scan);
+        // Threads wait for each other, so that all get the same layers.
+        let mut all = self.layers.lock();
+        if let Some((built, layers)) = all.get(&file)
+            && *built == version
         {
             return (file, version, layers.clone());
         }
-        let layer = |key: &SubjectKey| self.layer(key, owner, files, settings, interner);
+        let layer = |key: &SubjectKey| self.layer((key, owner), &subject, (files, scan), settings, interner);
         let layers: Arc<[LayerResult]> = subject.keys.iter().map(layer).collect();
-        let mut all = self.layers.lock();
-        match all.get(&file) {
-            // All threads get the same layers.
-            Some((built, layers)) if *built == subject => (file, version, layers.clone()),
-            _ => {
-                all.insert(file, (subject, layers.clone()));
-                (file, version, layers)
-            }
-        }
+        all.insert(file, (version, layers.clone()));
+        (file, version, layers)
     }
 
     fn layer(
         &self,
-        SubjectKey { key, path }: &SubjectKey,
-        owner: &EtcdOwner,
-        files: &Files,
+        (SubjectKey { key, path }, owner): (&SubjectKey, &EtcdOwner),
+        subject: &EtcdSubject,
+        (files, scan): (&Files, u64),
         settings: &Settings,
         interner: &ThreadInterner<'_>,
     ) -> LayerResult {
-        let file = files.key(&key_path(&key.key), shown(key).into());
-        self.owners.lock().insert(file, owner.clone());
         let secrets = Secrets::of(settings);
         let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
+        // Nobody sees the text of a secret.
+        let blob = subject.blob(if is_secret { Arc::default() } else { key.value.clone() });
+        let put = |spans| files.put(&key_path(&key.key), shown(key).into(), (&blob, spans), scan).0;
+        let file = put(Spans::default());
+        self.owners.lock().insert(file, owner.clone());
         let limits = DocumentLimits::of(settings);
         // The names above the value count as well.
         let limits = DocumentLimits { depth: limits.depth.saturating_sub(path.len()), ..limits };
@@ -195,13 +210,15 @@ impl EtcdTree {
         let document = match composed {
             Ok(document) => document,
             Err(error) => {
-                files.set_key(file, key, &Spans::default(), is_data, is_secret);
                 let error = if is_secret { hidden(key) } else { in_key(error, key) };
                 let rest = Some(Arc::new(unreadable(path, file)));
                 return Err(Incomplete { error, rest, whole: true });
             }
         };
-        files.set_key(file, key, &document.spans, is_data, is_secret);
+        // Data and a value of one line have the key as their place, without a line.
+        let is_line = is_data || !key.value.trim_ascii_end().contains(&b'\n');
+        let whole = |span: &Span| if is_line { Span { line: Span::NO_LINE, ..*span } } else { *span };
+        put(document.spans.iter().map(whole).collect());
         let root = document.root.clone().unwrap_or(Node { index: 0, data: Data::Value(Value::Null) });
         let origin = Origin { file, node: root.index };
         let mut layer = if is_data {
@@ -228,19 +245,6 @@ impl EtcdTree {
             }
         }
         Ok(Arc::new(layer))
-    }
-}
-
-impl Computation<'_> {
-    /// The layers of a class or node in etcd, recorded as a dependency; none without `etcd_endpoints`.
-    pub fn etcd_layers(&self, is_class: bool, name: &Text) -> Arc<[LayerResult]> {
-        let Some(etcd) = &self.inputs.etcd else { return Arc::default() };
-        let owner = EtcdOwner { is_class, name: name.clone() };
-        let scan = self.inputs.scan();
-        let (file, version, layers) =
-            etcd.layers(&owner, &self.inputs.files, scan, self.settings, &self.interner);
-        self.recorder.file(file, version);
-        layers
     }
 }
 

@@ -18,15 +18,14 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Span, Spans};
 use crate::base::value::Text;
 use crate::engine::counts::Counters;
-use crate::engine::etcd::EtcdSubject;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
 use crate::model::catalog::{Catalog, CatalogEntry, TreeId};
 use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Interner, ThreadInterner};
-use crate::storage::etcd::EtcdKey;
 use crate::storage::fs::{display, fingerprint};
+use crate::storage::git::Blob;
 use crate::yaml::compose::{Document, compose_with};
 
 /// The version of a file's layer; zero for an unreadable file.
@@ -219,47 +218,33 @@ impl Files {
         entry.spans = Spans::default();
     }
 
-    /// The number and version of the keys of a class or node in etcd.
-    pub fn subject(&self, path: &Arc<Path>, subject: &Arc<EtcdSubject>, scan: u64) -> (FileId, Version) {
+    /// Puts bytes with their positions into the table. Their layers are built elsewhere.
+    pub fn put(
+        &self,
+        path: &Arc<Path>,
+        shown: Arc<str>,
+        (blob, spans): (&Arc<Blob>, Spans),
+        scan: u64,
+    ) -> (FileId, Version) {
         let file = self.number(path);
         let mut table = self.table.lock();
         let entry = &mut table.files[file.0 as usize];
-        entry.verified_at = scan;
-        if let Some(LoadedFile { fingerprint: Fingerprint::Etcd(before), version, .. }) = &entry.loaded
-            && before == subject
+        (entry.shown, entry.spans, entry.verified_at) = (shown, spans, scan);
+        entry.source = ByteSource::Blob(blob.clone());
+        let known = entry.loaded.as_ref();
+        if let Some(LoadedFile { fingerprint: Fingerprint::Object(object), version, .. }) = known
+            && *object == blob.object
         {
             return (file, *version);
         }
-        if entry.loaded.is_some() {
+        if known.is_some() {
             self.content_changes.fetch_add(1, Ordering::Relaxed);
         }
         let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
-        entry.source = ByteSource::Etcd(subject.clone());
-        entry.loaded = Some(LoadedFile::of_etcd(Fingerprint::Etcd(subject.clone()), Arc::default(), version));
+        let layer = Ok(Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty()))));
+        let (fingerprint, bytes) = (Fingerprint::Object(blob.object.clone()), blob.bytes.clone());
+        entry.loaded = Some(LoadedFile { fingerprint, bytes, layer, version });
         (file, version)
-    }
-
-    /// The number of a key in etcd, shown from now on as `shown`.
-    pub fn key(&self, path: &Arc<Path>, shown: Arc<str>) -> FileId {
-        let file = self.number(path);
-        let mut table = self.table.lock();
-        let entry = &mut table.files[file.0 as usize];
-        (entry.shown, entry.spans, entry.loaded) = (shown, Spans::default(), None);
-        file
-    }
-
-    /// The text of a key in etcd and the spans in it. Data and a value of one line have the key as their place,
-    /// without a line. Nobody sees the text of a secret.
-    pub fn set_key(&self, file: FileId, key: &EtcdKey, spans: &Spans, is_data: bool, is_secret: bool) {
-        let is_line = !key.value.trim_ascii_end().contains(&b'\n');
-        let whole = |span: &Span| Span { line: Span::NO_LINE, ..*span };
-        let spans: Spans = if is_data || is_line { spans.iter().map(whole).collect() } else { spans.clone() };
-        let mut table = self.table.lock();
-        let entry = &mut table.files[file.0 as usize];
-        entry.spans = spans;
-        entry.source = ByteSource::Etcd(Arc::default());
-        let fingerprint = Fingerprint::Object("".into());
-        entry.loaded = (!is_secret).then(|| LoadedFile::of_etcd(fingerprint, key.value.clone(), 0));
     }
 
     /// Frees the layers of files on disk that have no name in the catalog any more, or share their name
@@ -524,11 +509,7 @@ impl Files {
             (None, ByteSource::Blob(blob)) => blob.bytes.len(),
             (
                 None,
-                ByteSource::Disk
-                | ByteSource::Outside(_)
-                | ByteSource::Missing(_)
-                | ByteSource::TooLarge
-                | ByteSource::Etcd(_),
+                ByteSource::Disk | ByteSource::Outside(_) | ByteSource::Missing(_) | ByteSource::TooLarge,
             ) => 0,
         };
         self.table.lock().files.iter().map(bytes_in_memory).sum()
@@ -581,12 +562,6 @@ impl FileEntry {
 }
 
 impl LoadedFile {
-    /// The state of data in etcd, whose layers are elsewhere.
-    fn of_etcd(fingerprint: Fingerprint, bytes: Arc<[u8]>, version: Version) -> LoadedFile {
-        let layer = Ok(Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty()))));
-        LoadedFile { fingerprint, bytes, layer, version }
-    }
-
     fn current(&self, file: FileId) -> CurrentLayer {
         CurrentLayer { file, version: self.version, layer: self.layer.clone() }
     }

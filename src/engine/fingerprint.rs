@@ -1,4 +1,4 @@
-//! Fingerprints prove that the bytes of a file are unchanged, whether the file is on disk or in a commit.
+//! Fingerprints prove that the bytes of a file are unchanged, whether the file is on disk, in a commit or in etcd.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::engine::counts::Counters;
-use crate::engine::etcd::EtcdSubject;
 use crate::model::catalog::CatalogEntry;
 use crate::storage::DiskFingerprint;
 use crate::storage::fs::{self, display};
@@ -20,14 +19,12 @@ pub enum ByteSource {
     Disk,
     /// The file system, for a symbolic link that leads out of a revision.
     Outside(Arc<Path>),
-    /// A blob of a commit, in memory.
+    /// Bytes in memory, of a commit or of etcd.
     Blob(Arc<Blob>),
     /// The file has no bytes, for this reason.
     Missing(&'static str),
     /// A blob of a commit that exceeds the size limit.
     TooLarge,
-    /// The keys of a class or node in etcd.
-    Etcd(Arc<EtcdSubject>),
 }
 
 impl ByteSource {
@@ -44,8 +41,6 @@ pub enum Fingerprint {
     Disk(DiskFingerprint),
     /// The object name of a blob.
     Object(Arc<str>),
-    /// The keys of a class or node in etcd.
-    Etcd(Arc<EtcdSubject>),
 }
 
 /// Reads the bytes of a file, and their fingerprint.
@@ -67,7 +62,6 @@ pub fn read(
         ByteSource::TooLarge => Err(fs::too_large(item.path(), limit)),
         ByteSource::Blob(blob) => Ok((blob.bytes.clone(), Fingerprint::Object(blob.object.clone()))),
         ByteSource::Missing(reason) => Err(unreadable(item, reason)),
-        ByteSource::Etcd(_) => Err(unreadable(item, "it is in etcd")),
     }
 }
 
@@ -87,9 +81,6 @@ impl Fingerprint {
             }
             (Fingerprint::Object(before), ByteSource::Blob(blob)) => {
                 (*before == blob.object).then(|| Fingerprint::Object(before.clone()))
-            }
-            (Fingerprint::Etcd(before), ByteSource::Etcd(now)) => {
-                (before == now).then(|| Fingerprint::Etcd(now.clone()))
             }
             _ => None,
         }
