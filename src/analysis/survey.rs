@@ -15,10 +15,9 @@ use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::IncludeChains;
-use crate::engine::node::applications;
 use crate::engine::sequence::{IncludedFile, ListedClass};
 use crate::model::catalog::CatalogEntry;
-use crate::model::layer::Layer;
+use crate::model::layer::{Applications, Layer};
 
 /// One node.
 #[derive(Debug)]
@@ -59,7 +58,7 @@ impl Surveyed {
     }
 
     pub fn applications(&self) -> Vec<Text> {
-        applications(self.all_layers().map(|layer| &layer.applications))
+        Applications::merged(self.all_layers().map(|layer| &layer.applications))
     }
 
     /// Whether it cannot be linearized. Then it does not render, and its classes are not known.

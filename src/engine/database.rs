@@ -1,11 +1,11 @@
-//! The database keeps answers with their dependencies, and gives a cached answer only while every
-//! dependency is unchanged.
+//! The whole state of an inventory: its files, and the answers with their dependencies. The life of one
+//! question is in `question`.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Link, Result};
+use crate::base::error::{Error, Fault, Link, Result};
 use crate::base::failpoints::failpoint;
 use crate::base::parallel;
 use crate::base::progress::WorkUnit;
@@ -13,14 +13,12 @@ use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
-use crate::engine::context::{
-    Answer, CachedAnswer, CachedAnswers, Computation, EngineContext, NodeRequest, grains,
-};
+use crate::engine::context::{CachedAnswers, Computation, EngineContext, NodeRequest};
 use crate::engine::exports::ExportIndex;
-use crate::engine::files::Dependencies;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
+use crate::engine::question::{compute, is_cacheable};
 use crate::engine::sequence::Roots;
 use crate::engine::top::Top;
 use crate::model::catalog::Catalog;
@@ -34,29 +32,26 @@ use crate::storage::git::revision::Revision;
 pub struct Database {
     /// The files.
     pub inputs: Inputs,
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     mappings: Mappings,
-    grain_rules: Option<GrainRules>,
-    known_grains: KnownGrains,
+    pub(super) grain_rules: Option<GrainRules>,
+    pub(super) known_grains: KnownGrains,
     ignored: Option<Ignored>,
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
     index: ExportIndex,
     /// Grows whenever an input may have changed.
-    revision: u64,
-    answers: CachedAnswers,
+    pub(super) revision: u64,
+    pub(super) answers: CachedAnswers,
     /// Memory of all cached answers.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// Grows with each request; the clock of `last_used`.
-    uses: u64,
+    pub(super) uses: u64,
     /// The catalog of the last check.
-    catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog>,
     /// Grows when the catalog changes.
     catalog_changes: u64,
 }
-
-/// How often a computation is repeated if files change while it runs.
-const ATTEMPTS: usize = 5;
 
 impl Database {
     /// The state of an inventory before the first question.
@@ -108,7 +103,7 @@ impl Database {
     }
 
     /// Checks the files again at the end of a question.
-    fn recheck(&mut self) -> Result<Arc<Catalog>> {
+    pub(super) fn recheck(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.recheck();
         self.advance(changed)
     }
@@ -129,48 +124,10 @@ impl Database {
         Ok(catalog)
     }
 
-    /// Repeats a computation until no input changed while it ran. `holds` verifies its dependencies.
-    fn settle<T>(
-        &mut self,
-        mut catalog: Arc<Catalog>,
-        mut compute: impl FnMut(&mut Database, &Arc<Catalog>) -> T,
-        mut holds: impl FnMut(&mut Database, &T, &Arc<Catalog>) -> bool,
-    ) -> Result<T> {
-        for _ in 0..ATTEMPTS {
-            let computed = compute(self, &catalog);
-            let now = self.recheck()?;
-            if Arc::ptr_eq(&now, &catalog) && holds(self, &computed, &now) {
-                return Ok(computed);
-            }
-            catalog = now;
-        }
-        let message = "the inventory keeps changing while it is read; ask again".to_owned();
-        Err(Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into())
-    }
-
     /// The names of nodes and classes, from one consistent state of the folders.
     pub fn names(&mut self) -> Result<Arc<Catalog>> {
         let catalog = self.begin()?;
         self.settle(catalog, |_, catalog| catalog.clone(), |_, _, _| true)
-    }
-
-    /// The answer for one node: from the cache if nothing changed.
-    pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
-        let catalog = self.begin()?;
-        let key = self.key(name, request);
-        if is_cacheable(request, mapped)
-            && let Some(info) = self.cached(&key, request, &catalog)
-        {
-            self.inputs.counters.reused.add();
-            return Ok(self.with_warnings(info));
-        }
-        let computed = self.settle(
-            catalog,
-            |database, catalog| compute(&database.computation(catalog), &key, request, mapped),
-            |database, computed, now| database.is_consistent(&key, computed, now),
-        )?;
-        let info = self.store(key, computed, is_cacheable(request, mapped))?;
-        Ok(self.with_warnings(info))
     }
 
     /// The top of one node: from the cached answer, or from its layers alone.
@@ -260,7 +217,7 @@ impl Database {
     }
 
     /// The answer with the current warnings about repositories and etcd, which are not cached with it.
-    fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
+    pub(super) fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
         if self.inputs.trees.is_empty() && self.inputs.etcd.is_none() {
             return info;
         }
@@ -299,77 +256,13 @@ impl Database {
         self.catalog.clashes()
     }
 
-    fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
+    pub(super) fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
         let heeded = request.force_environment || self.settings.allow_adapter_env_override;
         (Text::from(name), request.environment.clone().filter(|_| heeded))
     }
 
-    /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
-    /// files.
-    fn is_consistent(&self, key: &(Text, Option<Text>), computed: &Computed, now: &Arc<Catalog>) -> bool {
-        let computation = self.computation(now);
-        let answer = computed.result.as_ref().ok();
-        computation.inputs_hold(&computed.dependencies, answer.map(|answer| &*answer.sequence))
-            && answer.is_none_or(|answer| {
-                let original = &answer.original_environment;
-                computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
-            })
-    }
-
-    /// Returns an answer, and caches it if the same request may come again.
-    fn store(
-        &mut self,
-        key: (Text, Option<Text>),
-        computed: Computed,
-        cacheable: bool,
-    ) -> Result<Arc<NodeInfo>> {
-        let answer = computed.result?;
-        let info = Arc::new(answer.info);
-        if cacheable && &*self.settings.cache != "off" {
-            self.uses += 1;
-            let bytes = answer.bytes;
-            let cached = CachedAnswer {
-                bytes,
-                last_used: self.uses,
-                info: info.clone(),
-                position_changes: computed.position_changes,
-                sequence: answer.sequence,
-                item: self.catalog.nodes.get(&key.0).cloned(),
-                dependencies: computed.dependencies,
-                original_environment: answer.original_environment,
-                queries: answer.queries,
-                grains: answer.grains,
-                verified_at: self.revision,
-            };
-            let before = self.answers.insert(key, cached);
-            self.bytes = self.bytes + bytes - before.map_or(0, |before| before.bytes);
-            self.evict();
-        }
-        Ok(info)
-    }
-
-    /// Evicts the answers that were not requested for the longest time, until the cache is below 90 % of
-    /// its limit, so that the next eviction is not due soon.
-    fn evict(&mut self) {
-        let limit = self.cache_limit();
-        if self.bytes <= limit {
-            return;
-        }
-        let mut by_use: Vec<_> =
-            self.answers.iter().map(|(key, answer)| (answer.last_used, key.clone())).collect();
-        by_use.sort_unstable_by_key(|(last_used, _)| *last_used);
-        for (_, key) in by_use {
-            if self.bytes <= limit / 10 * 9 {
-                break;
-            }
-            if let Some(dropped) = self.answers.remove(&key) {
-                self.bytes -= dropped.bytes;
-            }
-        }
-    }
-
     /// The limit for the memory of answers, in bytes.
-    fn cache_limit(&self) -> usize {
+    pub(super) fn cache_limit(&self) -> usize {
         usize::try_from(self.settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024)
     }
 
@@ -398,45 +291,11 @@ impl Database {
         self.revision += 1;
     }
 
-    fn cached(
-        &mut self,
-        key: &(Text, Option<Text>),
-        request: &Request,
-        catalog: &Arc<Catalog>,
-    ) -> Option<Arc<NodeInfo>> {
-        self.uses += 1;
-        let cached = self.answers.get_mut(key)?;
-        cached.last_used = self.uses;
-        if !cached.grains.is_empty() {
-            let grains =
-                grains(self.grain_rules.as_ref(), &self.known_grains, &key.0, request.grains.as_ref())?;
-            if !grains.agree(&cached.grains) {
-                return None;
-            }
-        }
-        if cached.verified_at == self.revision {
-            return Some(cached.info.clone());
-        }
-        let cached = self.answers.get(key)?;
-        let computation = self.computation(catalog);
-        let original = &cached.original_environment;
-        let current = cached.inputs_hold(&key.0, &computation)
-            && computation.still_holds(&key.0, original, key.1.as_ref(), &cached.queries)
-            && (cached.info.warnings.is_empty()
-                || cached.position_changes == self.inputs.files.position_changes());
-        if !current {
-            return None;
-        }
-        let cached = self.answers.get_mut(key)?;
-        cached.verified_at = self.revision;
-        Some(cached.info.clone())
-    }
-
-    fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
+    pub(super) fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
         self.context(catalog).computation()
     }
 
-    fn context<'a>(&'a self, catalog: &'a Arc<Catalog>) -> EngineContext<'a> {
+    pub(super) fn context<'a>(&'a self, catalog: &'a Arc<Catalog>) -> EngineContext<'a> {
         EngineContext {
             settings: &self.settings,
             inputs: &self.inputs,
@@ -451,34 +310,4 @@ impl Database {
             revision: self.revision,
         }
     }
-}
-
-/// Computes an answer and records its dependencies.
-fn compute(
-    computation: &Computation<'_>,
-    key: &(Text, Option<Text>),
-    request: &Request,
-    mapped: bool,
-) -> Computed {
-    computation.recorder.begin();
-    computation.inputs.counters.computed.add();
-    let position_changes = computation.inputs.files.position_changes();
-    let (name, environment) = (&key.0, key.1.as_ref());
-    let input = request.input_data.as_ref();
-    let grains = request.grains.as_ref();
-    let result = computation.answer(NodeRequest { name, environment, input, grains, mapped, top: false });
-    Computed { result, dependencies: computation.recorder.end(), position_changes }
-}
-
-/// The result of a computation, and its dependencies.
-struct Computed {
-    result: Result<Answer>,
-    dependencies: Dependencies,
-    /// `Files::position_changes` before the computation.
-    position_changes: u64,
-}
-
-/// Only requests without input data can be answered from the cache.
-fn is_cacheable(request: &Request, mapped: bool) -> bool {
-    request.input_data.is_none() && !mapped
 }

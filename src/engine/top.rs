@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
-use crate::engine::node::applications;
 use crate::engine::sequence::Sequence;
-use crate::model::layer::Incomplete;
+use crate::model::layer::{Applications, Incomplete};
 
 /// The top of a node.
 #[derive(Clone, Debug)]
@@ -38,7 +37,7 @@ impl Computation<'_> {
                 Err(Error::new(faults))
             }
         })?;
-        let applications = applications(layers.all().map(|layer| &layer.applications));
+        let applications = Applications::merged(layers.all().map(|layer| &layer.applications));
         let Layers { environment, linearization, .. } = layers;
         Ok((Top { environment, applications }, linearization.sequence))
     }

@@ -129,6 +129,28 @@ pub struct Applications {
     pub ineffective: Vec<(Text, Origin)>,
 }
 
+impl Applications {
+    /// Applications of all layers: each layer's removals, then its additions (S8).
+    pub fn merged<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
+        // Removal leaves a gap. An application that is added again comes last.
+        let (mut all, mut places) = (Vec::new(), FxHashMap::default());
+        for layer in layers {
+            for (removed, _) in &layer.removals {
+                if let Some(place) = places.remove(removed) {
+                    all[place] = None;
+                }
+            }
+            for (added, _) in &layer.additions {
+                places.entry(added).or_insert_with(|| {
+                    all.push(Some(added));
+                    all.len() - 1
+                });
+            }
+        }
+        all.into_iter().flatten().cloned().collect()
+    }
+}
+
 /// A failed result, and the part of it that serves only to find more faults, never for an answer.
 #[derive(Clone, Debug)]
 pub struct Incomplete<T> {

@@ -1,0 +1,212 @@
+//! The life of a question about one node, from top to bottom: find the cached answer, verify that it still
+//! holds, else compute it while nothing changes, and store it.
+
+use std::sync::Arc;
+
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::value::{Text, Value};
+use crate::engine::answer::{NodeInfo, Request};
+use crate::engine::context::{Answer, CachedAnswer, Computation, NodeRequest, grains};
+use crate::engine::database::Database;
+use crate::engine::exports::{OtherNodes, QueryRecord};
+use crate::engine::files::Dependencies;
+use crate::engine::sequence::Sequence;
+use crate::model::catalog::Catalog;
+
+/// How often a computation is repeated if files change while it runs.
+const ATTEMPTS: usize = 5;
+
+impl Database {
+    /// The answer for one node: from the cache if nothing changed.
+    pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
+        let catalog = self.begin()?;
+        let key = self.key(name, request);
+        if is_cacheable(request, mapped)
+            && let Some(info) = self.cached(&key, request, &catalog)
+        {
+            self.inputs.counters.reused.add();
+            return Ok(self.with_warnings(info));
+        }
+        let computed = self.settle(
+            catalog,
+            |database, catalog| compute(&database.computation(catalog), &key, request, mapped),
+            |database, computed, now| database.is_consistent(&key, computed, now),
+        )?;
+        let info = self.store(key, computed, is_cacheable(request, mapped))?;
+        Ok(self.with_warnings(info))
+    }
+
+    /// The cached answer, if its dependencies and the outcomes of its queries hold.
+    pub(super) fn cached(
+        &mut self,
+        key: &(Text, Option<Text>),
+        request: &Request,
+        catalog: &Arc<Catalog>,
+    ) -> Option<Arc<NodeInfo>> {
+        self.uses += 1;
+        let cached = self.answers.get_mut(key)?;
+        cached.last_used = self.uses;
+        if !cached.grains.is_empty() {
+            let grains =
+                grains(self.grain_rules.as_ref(), &self.known_grains, &key.0, request.grains.as_ref())?;
+            if !grains.agree(&cached.grains) {
+                return None;
+            }
+        }
+        if cached.verified_at == self.revision {
+            return Some(cached.info.clone());
+        }
+        let cached = self.answers.get(key)?;
+        let computation = self.computation(catalog);
+        let original = &cached.original_environment;
+        let current = cached.inputs_hold(&key.0, &computation)
+            && computation.still_holds(&key.0, original, key.1.as_ref(), &cached.queries)
+            && (cached.info.warnings.is_empty()
+                || cached.position_changes == self.inputs.files.position_changes());
+        if !current {
+            return None;
+        }
+        let cached = self.answers.get_mut(key)?;
+        cached.verified_at = self.revision;
+        Some(cached.info.clone())
+    }
+
+    /// Repeats a computation until no input changed while it ran. `holds` verifies its dependencies.
+    pub(super) fn settle<T>(
+        &mut self,
+        mut catalog: Arc<Catalog>,
+        mut compute: impl FnMut(&mut Database, &Arc<Catalog>) -> T,
+        mut holds: impl FnMut(&mut Database, &T, &Arc<Catalog>) -> bool,
+    ) -> Result<T> {
+        for _ in 0..ATTEMPTS {
+            let computed = compute(self, &catalog);
+            let now = self.recheck()?;
+            if Arc::ptr_eq(&now, &catalog) && holds(self, &computed, &now) {
+                return Ok(computed);
+            }
+            catalog = now;
+        }
+        let message = "the inventory keeps changing while it is read; ask again".to_owned();
+        Err(Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into())
+    }
+
+    /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
+    /// files.
+    pub(super) fn is_consistent(
+        &self,
+        key: &(Text, Option<Text>),
+        computed: &Computed,
+        now: &Arc<Catalog>,
+    ) -> bool {
+        let computation = self.computation(now);
+        let answer = computed.result.as_ref().ok();
+        computation.inputs_hold(&computed.dependencies, answer.map(|answer| &*answer.sequence))
+            && answer.is_none_or(|answer| {
+                let original = &answer.original_environment;
+                computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
+            })
+    }
+
+    /// Returns an answer, and caches it if the same request may come again.
+    pub(super) fn store(
+        &mut self,
+        key: (Text, Option<Text>),
+        computed: Computed,
+        cacheable: bool,
+    ) -> Result<Arc<NodeInfo>> {
+        let answer = computed.result?;
+        let info = Arc::new(answer.info);
+        if cacheable && &*self.settings.cache != "off" {
+            self.uses += 1;
+            let bytes = answer.bytes;
+            let cached = CachedAnswer {
+                bytes,
+                last_used: self.uses,
+                info: info.clone(),
+                position_changes: computed.position_changes,
+                sequence: answer.sequence,
+                item: self.catalog.nodes.get(&key.0).cloned(),
+                dependencies: computed.dependencies,
+                original_environment: answer.original_environment,
+                queries: answer.queries,
+                grains: answer.grains,
+                verified_at: self.revision,
+            };
+            let before = self.answers.insert(key, cached);
+            self.bytes = self.bytes + bytes - before.map_or(0, |before| before.bytes);
+            self.evict();
+        }
+        Ok(info)
+    }
+
+    /// Evicts the answers that were not requested for the longest time, until the cache is below 90 % of
+    /// its limit, so that the next eviction is not due soon.
+    fn evict(&mut self) {
+        let limit = self.cache_limit();
+        if self.bytes <= limit {
+            return;
+        }
+        let mut by_use: Vec<_> =
+            self.answers.iter().map(|(key, answer)| (answer.last_used, key.clone())).collect();
+        by_use.sort_unstable_by_key(|(last_used, _)| *last_used);
+        for (_, key) in by_use {
+            if self.bytes <= limit / 10 * 9 {
+                break;
+            }
+            if let Some(dropped) = self.answers.remove(&key) {
+                self.bytes -= dropped.bytes;
+            }
+        }
+    }
+}
+
+impl Computation<'_> {
+    /// Whether the dependencies of a node and those of its classes are unchanged. An error has no classes: all
+    /// its dependencies are recorded for the node.
+    pub fn inputs_hold(&self, dependencies: &Dependencies, classes: Option<&Sequence>) -> bool {
+        let current = |dependencies: &Dependencies| self.is_current(dependencies);
+        current(dependencies) && classes.is_none_or(|classes| classes.holds(self.revision, current))
+    }
+
+    /// Whether the questions of an answer still have the same outcome.
+    pub fn still_holds(
+        &self,
+        name: &Text,
+        original: &Value,
+        environment: Option<&Text>,
+        queries: &[QueryRecord],
+    ) -> bool {
+        let overridden = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
+        OtherNodes::new(self, original.clone(), overridden.then(|| name.clone())).still_holds(queries)
+    }
+}
+
+/// Computes an answer and records its dependencies.
+pub(super) fn compute(
+    computation: &Computation<'_>,
+    key: &(Text, Option<Text>),
+    request: &Request,
+    mapped: bool,
+) -> Computed {
+    computation.recorder.begin();
+    computation.inputs.counters.computed.add();
+    let position_changes = computation.inputs.files.position_changes();
+    let (name, environment) = (&key.0, key.1.as_ref());
+    let input = request.input_data.as_ref();
+    let grains = request.grains.as_ref();
+    let result = computation.answer(NodeRequest { name, environment, input, grains, mapped, top: false });
+    Computed { result, dependencies: computation.recorder.end(), position_changes }
+}
+
+/// The result of a computation, and its dependencies.
+pub(super) struct Computed {
+    pub result: Result<Answer>,
+    dependencies: Dependencies,
+    /// `Files::position_changes` before the computation.
+    position_changes: u64,
+}
+
+/// Only requests without input data can be answered from the cache.
+pub(super) fn is_cacheable(request: &Request, mapped: bool) -> bool {
+    request.input_data.is_none() && !mapped
+}
