@@ -7,6 +7,7 @@ mod flags;
 mod folder;
 mod manual_page;
 mod process;
+mod program;
 mod programs;
 mod progress;
 mod screen;

@@ -68,9 +68,12 @@ fn printed(done: io::Result<()>) -> ExitCode {
     }
 }
 
+/// The exit code of a usage error.
+const USAGE: u8 = 2;
+
 /// Prints an error in full. For people it names the command that explains the error; programs that read
-/// standard error get the error alone.
-pub fn fail(error: &Error) {
+/// standard error get the error alone. Returns the exit code.
+pub fn fail(error: &Error) -> ExitCode {
     let faults = error.faults().iter().cloned().map(placed).collect();
     complain(&screen::message(&report::full(&Error::new(faults), colours(), &source)));
     let first = error.first();
@@ -79,6 +82,8 @@ pub fn fail(error: &Error) {
     {
         complain(&screen::message(&format!("\n{line}")));
     }
+    let code = error.exit_code();
+    ExitCode::from(if code == 0 { USAGE } else { code })
 }
 
 /// The fault with places for standard error.

@@ -6,7 +6,7 @@ use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
 use crate::manual_page::Manual;
 
 /// The `compare` verb.

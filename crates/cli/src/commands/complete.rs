@@ -21,12 +21,13 @@ use reclass::list::{NodeFilter, parameters};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Text, Value};
 
-use crate::commands::tools::Tool;
+use crate::commands::tool::Tool;
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;
 use crate::process::current_folder;
 use crate::process::environment;
-use crate::session::Program;
+use crate::program::Program;
+use crate::session::command_line;
 use crate::{flags, programs::PROGRAMS, screen, terminal};
 
 /// The variable that requests completions.
@@ -80,7 +81,7 @@ pub fn is_asked() -> bool {
 /// Prints the candidates at the cursor.
 pub fn answer(program: &Program, defaults: &Map, arguments: Vec<OsString>) -> ExitCode {
     let line = Arc::new(Line {
-        command: program.command_line(defaults),
+        command: command_line(program, defaults),
         defaults: defaults.clone(),
         words: words(&arguments),
     });

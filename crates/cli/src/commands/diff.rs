@@ -7,7 +7,7 @@ use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 use reclass::report::to_json;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
 use crate::manual_page::Manual;
 
 /// The `diff` verb.

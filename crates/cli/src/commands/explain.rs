@@ -5,7 +5,7 @@ use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::report::to_json;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, many};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many};
 use crate::flags;
 use crate::manual_page::Manual;
 

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches};
 use reclass::error::{Fault, Kind, Result};
 use reclass::lint::{codes, rule, similar_code};
 
-use crate::commands::tools::Tool;
+use crate::commands::tool::Tool;
 use crate::manual_page::{Manual, address};
 
 /// The pages, and the headings of their sections.

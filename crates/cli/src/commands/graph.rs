@@ -5,7 +5,7 @@ use reclass::error::Result;
 use reclass::graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 use reclass::lint::{self, CodeSelection};
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, node_globs};
 use crate::manual_page::Manual;
 use crate::process::environment;
 

@@ -7,7 +7,7 @@ use reclass::error::{Fault, Kind, Result};
 use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
 
-use crate::commands::tools::{self, Tool};
+use crate::commands::tool::{self, Tool};
 use crate::manual_page::{Manual, UNWRITABLE};
 
 /// The `init` tool.
@@ -20,7 +20,7 @@ pub const TOOL: Tool = Tool {
         examples: &[("A new inventory in the home directory:", "reclass init ~/inventory")],
         exits: &[("65", "The folder is not empty."), UNWRITABLE],
     },
-    arguments: |command| command.arg(tools::folder("The folder, which must be new or empty")),
+    arguments: |command| command.arg(tool::folder("The folder, which must be new or empty")),
     run,
 };
 
@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 5] = files![
 ];
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = tools::made(matches)?;
+    let folder = tool::made(matches)?;
     let path = folder.path()?;
     if folder.is_used()? {
         return Err(Fault::new(Kind::FolderUsed { path }).into());

@@ -17,7 +17,7 @@ use serde::Serialize;
 use similar::TextDiff;
 
 use crate::commands::list::count;
-use crate::commands::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
+use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
 use crate::folder::OutputFolder;
 use crate::manual_page::Manual;
 use crate::process::current_folder;

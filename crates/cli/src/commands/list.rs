@@ -11,7 +11,7 @@ use reclass::style::Style;
 use reclass::value::Text;
 use serde::Serialize;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many};
 use crate::manual_page::{Example, Manual};
 use crate::screen::{self, CELL};
 

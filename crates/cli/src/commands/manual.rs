@@ -8,11 +8,12 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use reclass::error::{Fault, Kind, Result};
 
-use crate::commands::tools::{self, Tool};
-use crate::commands::{VERBS, explain_error};
+use crate::commands::tool::{self, Tool};
+use crate::commands::{VERBS, explain_error, tools};
 use crate::folder::OutputFolder;
 use crate::manual_page::{Manual, UNWRITABLE};
 use crate::programs::PROGRAMS;
+use crate::session::command_line;
 
 /// The `manual` tool.
 pub const TOOL: Tool = Tool {
@@ -25,7 +26,7 @@ pub const TOOL: Tool = Tool {
         exits: &[UNWRITABLE],
     },
     arguments: |command| {
-        command.arg(tools::folder(
+        command.arg(tool::folder(
             "The folder, for example man1 below a MANPATH. It is created if it does not exist",
         ))
     },
@@ -33,11 +34,11 @@ pub const TOOL: Tool = Tool {
 };
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = tools::made(matches)?;
+    let folder = tool::made(matches)?;
     for program in PROGRAMS {
         // The pages must not depend on the folder of this program.
         let defaults = (program.defaults)("the directory of the program");
-        let mut command = program.command_line(&defaults).disable_help_subcommand(true);
+        let mut command = command_line(program, &defaults).disable_help_subcommand(true);
         command.build();
         for inner in command.get_subcommands() {
             let name = inner.get_name();

@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::edit::saltclass::{Conversion, convert};
 use reclass::error::{Fault, Kind, Result, inert};
 
-use crate::commands::tools::{self, Tool};
+use crate::commands::tool::{self, Tool};
 use crate::folder::yaml_files;
 use crate::manual_page::Manual;
 
@@ -43,13 +43,13 @@ fn arguments(command: Command) -> Command {
                 .value_hint(ValueHint::DirPath)
                 .help("Its tree, with the folders nodes and classes"),
         )
-        .arg(tools::folder("The folder for the inventory, which must be new or empty"))
+        .arg(tool::folder("The folder for the inventory, which must be new or empty"))
 }
 
 fn run(matches: &ArgMatches) -> Result<String> {
     let from = matches.get_one::<String>("from").map_or("", String::as_str);
     let files = yaml_files(from, &["nodes", "classes"])?;
-    let folder = tools::made(matches)?;
+    let folder = tool::made(matches)?;
     let path = folder.path()?;
     if folder.is_used()? {
         return Err(Fault::new(Kind::FolderUsed { path }).into());

@@ -1,5 +1,4 @@
-//! The parts that all verbs (`reclass explain …` and others) share: they open the inventory, run the query
-//! and print the answer.
+//! Runs a verb (`reclass explain …` and others): opens the inventory, asks the verb and prints its answer.
 //!
 //! Verbs and the flags of the Python programs are in one program. A word in the first position is a verb; a
 //! command line without one is parsed as in Python.
@@ -15,43 +14,21 @@ pub mod lint;
 pub mod list;
 pub mod manual;
 pub mod migrate;
+pub mod tool;
 pub mod tools;
+pub mod verb;
 
-use std::ops::Deref;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use reclass::Inventory;
-use reclass::error::{Error, Fault, Result};
-use reclass::redact::Redaction;
+use reclass::error::Error;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
+use crate::commands::verb::{Answering, Invocation, OpenInvocation, Verb, flag};
 use crate::configuration::Configuration;
-use crate::manual_page::Manual;
 use crate::{flags, progress, screen, terminal};
-
-pub struct Verb {
-    /// The word.
-    pub name: &'static str,
-    /// One line for the list of verbs.
-    pub about: &'static str,
-    /// Its examples and documentation.
-    pub manual: Manual,
-    /// The formats of its answer; the first one is the default.
-    pub outputs: &'static [&'static str],
-    pub arguments: fn(Command) -> Command,
-    /// The function that answers it.
-    pub answer: Answering,
-}
-
-/// The function that answers a verb.
-pub enum Answering {
-    /// Needs an inventory. Failing to open it is an error.
-    Opened(fn(&OpenInvocation<'_>) -> Result<Printout>),
-    /// Needs only the settings. Faults in them are part of the answer.
-    Settings(fn(&Invocation<'_>) -> Result<Printout>),
-}
 
 pub const VERBS: &[Verb] = &[
     explain::VERB,
@@ -65,78 +42,6 @@ pub const VERBS: &[Verb] = &[
     list::REFS,
     graph::VERB,
 ];
-
-/// The arguments of a verb, before an inventory is opened.
-pub struct Invocation<'a> {
-    /// The arguments of the verb.
-    pub matches: &'a ArgMatches,
-    /// The settings of the inventory, by name.
-    pub options: &'a Map,
-    /// The source of the settings.
-    pub configuration: &'a Configuration,
-    /// The format of the answer.
-    pub output: &'a str,
-    /// Colours for the answer.
-    pub paint: Paint,
-}
-
-/// The arguments of a verb with its inventory.
-pub struct OpenInvocation<'a> {
-    /// The arguments.
-    pub asked: Invocation<'a>,
-    pub inventory: Inventory,
-}
-
-impl<'a> Deref for OpenInvocation<'a> {
-    type Target = Invocation<'a>;
-
-    fn deref(&self) -> &Invocation<'a> {
-        &self.asked
-    }
-}
-
-/// The output of a verb, and the facts that decide the exit code.
-#[derive(Default)]
-pub struct Printout {
-    /// The text without a final newline.
-    pub text: String,
-    /// Whether there is a result that requires exit code 1.
-    pub found: bool,
-    /// Requested names that do not exist. Each is printed as a note, and the first one sets the exit code.
-    pub missing: Vec<Fault>,
-    /// Sentences for standard error, below the answer.
-    pub hints: Vec<String>,
-}
-
-impl Printout {
-    /// An answer without findings.
-    pub fn plain(text: String) -> Printout {
-        Printout { text, ..Printout::default() }
-    }
-}
-
-impl Invocation<'_> {
-    /// All values of a repeatable argument.
-    pub fn words(&self, name: &str) -> Vec<String> {
-        self.matches.get_many::<String>(name).into_iter().flatten().cloned().collect()
-    }
-
-    /// Hides the secrets of this inventory; nothing with `--show-secrets`.
-    fn redaction_of(&self, inventory: &Inventory) -> Redaction {
-        if self.matches.get_flag("show-secrets") {
-            Redaction::none()
-        } else {
-            Redaction::of(inventory.settings())
-        }
-    }
-}
-
-impl OpenInvocation<'_> {
-    /// Hides the secrets in the answer.
-    pub fn redaction(&self) -> Redaction {
-        self.asked.redaction_of(&self.inventory)
-    }
-}
 
 /// Adds the verbs to the program.
 pub fn add(command: Command, defaults: &Map) -> Command {
@@ -212,7 +117,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
             if !clashes.is_empty() {
                 // All other questions were answered.
-                return crate::session::fail(&Error::new(clashes));
+                return terminal::fail(&Error::new(clashes));
             }
             answer.missing.iter().for_each(terminal::note);
             answer.hints.iter().for_each(|hint| terminal::hint(hint));
@@ -222,21 +127,6 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
                 None => printed,
             }
         }
-        Err(error) => crate::session::fail(&configuration.placed_all(error)),
+        Err(error) => terminal::fail(&configuration.placed_all(error)),
     }
-}
-
-/// A repeatable option.
-pub fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
-}
-
-/// An option without a value.
-pub fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-}
-
-/// The nodes that a verb covers.
-pub fn node_globs(help: &'static str) -> Arg {
-    Arg::new("nodes").value_name("NODE").num_args(0..).help(help)
 }

@@ -8,7 +8,7 @@ use reclass::value::{Key, Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
 use crate::manual_page::Manual;
-use crate::session::{Program, Session, entries};
+use crate::program::{Program, Session, entries};
 use crate::{flags, terminal};
 
 pub const PROGRAM: Program = Program {

@@ -8,7 +8,8 @@ mod salt;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::session::{self, Program};
+use crate::program::Program;
+use crate::session;
 
 /// All programs. The first one has the name of this file.
 pub const PROGRAMS: [&Program; 3] = [&reclass::PROGRAM, &salt::PROGRAM, &ansible::PROGRAM];

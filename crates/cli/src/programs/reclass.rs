@@ -11,7 +11,7 @@ use reclass::{NodeInfo, inventory_value};
 
 use crate::folder::{OutputFolder, is_in};
 use crate::manual_page::Manual;
-use crate::session::{Program, Session, entries};
+use crate::program::{Program, Session, entries};
 use crate::{flags, terminal};
 
 pub const PROGRAM: Program = Program {

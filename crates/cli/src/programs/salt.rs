@@ -9,7 +9,7 @@ use reclass::value::{Key, Map, Value};
 
 use crate::flags;
 use crate::manual_page::Manual;
-use crate::session::{Program, Session, entries};
+use crate::program::{Program, Session, entries};
 
 pub const PROGRAM: Program = Program {
     name: "reclass-salt",
