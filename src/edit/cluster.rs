@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::change::{Action, Change, read};
+use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
-use super::{Action, Change, name, read};
 use crate::base::error::Result;
 use crate::base::settings::Settings;
 use crate::base::value::Value;

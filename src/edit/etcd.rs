@@ -5,10 +5,11 @@
 
 use std::path::PathBuf;
 
+use super::change::{Action, Change, read};
 use super::cluster::{ClusterFile, PARAMETERS, relative};
 use super::expect::indistinguishable;
 use super::tree::{EditOptions, Edited};
-use super::{Action, Change, name, read, source};
+use super::{name, source};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::similar;

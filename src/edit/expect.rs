@@ -1,7 +1,7 @@
 //! The data that a file must have after a change. The edited text is checked against it.
 
+use super::change::{Action, Change};
 use super::splice::Refusal;
-use super::{Action, Change};
 use crate::base::error::article;
 use crate::base::pystr;
 use crate::base::stack::grow;

@@ -6,6 +6,7 @@
 
 mod block;
 mod braces;
+mod change;
 pub mod cluster;
 pub mod etcd;
 mod expect;
@@ -22,47 +23,15 @@ pub mod tree;
 
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
-use crate::base::settings::Settings;
 use crate::base::source::Site;
-use crate::base::stack::grow;
-use crate::base::value::{Text, Value};
+use crate::base::value::Text;
 use crate::model::merge::Prefixes;
 use crate::yaml::compose::{Data, compose};
-use crate::yaml::to_value;
+pub use change::{Action, Change, read};
 use render::CollectionStyle;
 use splice::{Refusal, Splicer};
 
-/// A change of one entry of a document of nested mappings.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Change {
-    /// The keys that lead to the entry, as reclass reads them: `parameters`, `_param`, `address`.
-    pub keys: Vec<Text>,
-    /// The new state of the entry.
-    pub action: Action,
-}
-
-/// The new state of an entry.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Action {
-    /// Sets the value. A new key comes last in its mapping; missing mappings are created.
-    Set(Value),
-    /// Removes the entry. Its mapping stays, even if it is empty.
-    Delete,
-    /// Appends these items to the list, without duplicates. A missing list is created.
-    Append(Vec<Value>),
-}
-
 impl Change {
-    /// A change of the entry that these keys lead to.
-    pub fn new(keys: &[&str], action: Action) -> Change {
-        Change { keys: keys.iter().map(|key| Text::from(*key)).collect(), action }
-    }
-
-    /// The keys joined with `:`.
-    pub fn notation(&self) -> String {
-        self.keys.join(":")
-    }
-
     /// The changed text; `None` if the entry already has the new state.
     ///
     /// `path` is for errors. Everything except the entry stays, byte for byte: comments, order, quotes,
@@ -131,21 +100,6 @@ impl Change {
             None => refusal,
         }
     }
-
-    /// Refuses text that contains a reference or a query (R1, Q1).
-    pub fn without_references(&self, settings: &Settings) -> Result<()> {
-        let opens = [&*settings.reference_sentinels.0, &*settings.export_sentinels.0, "${", "$["];
-        let has_reference = |text: &str| opens.iter().any(|open| text.contains(open));
-        let found = match &self.action {
-            Action::Set(value) => any_text(value, &has_reference),
-            Action::Append(items) => items.iter().any(|item| any_text(item, &has_reference)),
-            Action::Delete => false,
-        };
-        if found {
-            return Err(Fault::new(Kind::EditReference { keys: self.notation() }).into());
-        }
-        Ok(())
-    }
 }
 
 /// Applies several changes in order; `None` if none of them changes the text.
@@ -163,36 +117,6 @@ pub fn apply_all(
         }
     }
     Ok(text)
-}
-
-/// The data of a text; `None` for an empty text.
-pub fn read(bytes: &[u8], path: &str) -> Result<Option<Value>> {
-    match compose(bytes) {
-        Ok(document) => Ok(document.root.as_ref().map(to_value)),
-        Err(mut error) => {
-            for fault in error.faults_mut() {
-                for site in
-                    fault.site.iter_mut().chain(fault.notes.iter_mut().flat_map(|note| &mut note.site))
-                {
-                    site.path = path.into();
-                }
-            }
-            Err(error)
-        }
-    }
-}
-
-/// True if `matches` is true for any text in the value.
-fn any_text(value: &Value, matches: &dyn Fn(&str) -> bool) -> bool {
-    let any = |items: &[Value]| grow(|| items.iter().any(|item| any_text(item, matches)));
-    match value {
-        Value::Str(text) => matches(text),
-        Value::List(items) | Value::Tuple(items) | Value::Set(items) => any(items),
-        Value::Map(map) => map
-            .iter()
-            .any(|(key, value)| any(std::slice::from_ref(&key.0)) || any(std::slice::from_ref(value))),
-        _ => false,
-    }
 }
 
 /// The line and column of a byte of the text.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
+use super::change::{Action, Change};
 use super::cluster::PARAMETERS;
+use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
-use super::{Action, Change, name};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::similar;

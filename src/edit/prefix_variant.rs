@@ -4,7 +4,7 @@
 //! Setting one beside the other would merge two values, and deleting one would keep the parameter. So
 //! the caller has to name the existing variant.
 
-use super::{Action, Change};
+use super::change::{Action, Change};
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 

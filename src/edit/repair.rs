@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
+use super::change::{Action, Change, read};
 use super::expect::indistinguishable;
 use super::layout::line_start;
+use super::source;
 use super::splice::{Splice, Splicer};
 use super::tree::{EditOptions, EditTree, Edited};
-use super::{Action, Change, read, source};
 use crate::base::error::{Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;

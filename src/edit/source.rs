@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{read, tree};
+use super::change::read;
+use super::tree;
 use crate::base::error::{Error, Result};
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};

@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
+use super::change::{Action, Change};
 use super::layout::{Indentation, column, line_end};
 use super::render::{self, CollectionStyle, QuoteStyle};
-use super::{Action, Change};
 use crate::base::error::Result as Outcome;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::apply_all;
+use super::change::{Change, read};
 use super::repair::{FileRepairs, RepairedFile};
-use super::{Change, apply_all, read};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::value::Value;
