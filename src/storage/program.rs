@@ -168,19 +168,16 @@ mod tests {
     #[test]
     fn whatever_takes_too_long_is_ended() {
         let limit = Duration::from_millis(200);
-        let begun = Instant::now();
-        assert_eq!(output(shell("sleep 60"), b"", RunBounds { limit, ..RUN }), Err(Failure::TimedOut(limit)));
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        let ended = output(shell("sleep 100000"), b"", RunBounds { limit, ..RUN });
+        assert_eq!(ended, Err(Failure::TimedOut(limit)));
     }
 
     #[test]
     fn whatever_writes_too_much_is_ended() {
         let bounds = RunBounds { largest: Some((1_000, ("the output", 1_000, "limit"))), ..RUN };
-        let begun = Instant::now();
         let much = Err(Failure::TooMuch("the output", 1_000, "limit"));
-        assert_eq!(output(shell("head -c 1001 /dev/zero; sleep 60"), b"", bounds), much);
+        assert_eq!(output(shell("head -c 1001 /dev/zero; sleep 100000"), b"", bounds), much);
         assert_eq!(output(shell("head -c 1001 /dev/zero"), b"", bounds), much);
         assert!(output(shell("head -c 1000 /dev/zero"), b"", bounds).is_ok());
-        assert!(begun.elapsed() < Duration::from_secs(5));
     }
 }

@@ -307,13 +307,23 @@ fn a_file_that_its_owner_may_not_write_keeps_its_attributes() {
     assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o440);
 }
 
+/// Waits until this process has the lock file open twice: one holds the lock, and one waits for it.
+fn until_an_edit_waits(root: &Path) {
+    let lock = root.canonicalize().expect("a folder").join(".reclass.lock");
+    let is_lock = |entry: std::io::Result<fs::DirEntry>| {
+        entry.and_then(|entry| fs::read_link(entry.path())).is_ok_and(|path| path == lock)
+    };
+    while fs::read_dir("/proc/self/fd").expect("files").map(is_lock).filter(|is_lock| *is_lock).count() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// What one edit of a node finds that waits for the lock while somebody else works.
 fn beside<T: Send>(root: &Path, edit: impl FnOnce() -> T + Send, other: impl FnOnce()) -> T {
     std::thread::scope(|scope| {
         let lock = TreeLock::take(root).expect("the lock");
         let edit = scope.spawn(edit);
-        // Until it waits.
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        until_an_edit_waits(root);
         other();
         drop(lock);
         edit.join().expect("no panic")
@@ -373,9 +383,7 @@ fn who_may_read_a_folder_cannot_hold_up_an_editor() {
     for folder in &held {
         rustix::fs::flock(folder, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
     }
-    let started = std::time::Instant::now();
     cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default()).expect("an edit");
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -837,8 +845,7 @@ fn a_node_that_goes_while_an_edit_waits_is_not_made_again() {
         let lock = TreeLock::take(&folder.path().join("nodes")).expect("the lock");
         std::thread::scope(|scope| {
             let edit = scope.spawn(|| node::update(&settings, "web1", &more, EditOptions::default()));
-            // Long enough that it has found the file, and waits for the lock.
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            until_an_edit_waits(&folder.path().join("nodes"));
             change();
             drop(lock);
             edit.join().expect("no panic")

@@ -9,6 +9,7 @@ use std::path::Path;
 use reclass::internals::engine::counts::Counts;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use support::folders::until_old;
 
 fn options(base: &Path, cache: &str) -> Map {
     let mut options = Map::default();
@@ -489,7 +490,7 @@ fn a_folder_that_appears_behind_a_link_is_noticed() {
     // The folders of the inventory are old: their times show no change.
     let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
     fs::File::open(folder.path().join("classes")).unwrap().set_times(old).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    until_old(folder.path());
     let kept = warm(&folder);
     assert!(answers(&kept).contains("no class 'linked.late'"));
     fs::create_dir(&target).unwrap();

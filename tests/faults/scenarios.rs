@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::tree::EditOptions;
@@ -14,7 +13,7 @@ use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use support::is_long;
 
-use crate::folders::{inventory, write};
+use crate::folders::{inventory, until_old, write};
 use crate::origin::Origin;
 
 /// How an operation fails.
@@ -61,10 +60,6 @@ pub const ENDLESS: usize = 100_000;
 
 /// How many runs in a row must not come to their operation before there are no more.
 const MISSES: usize = 5;
-
-/// Longer than a file counts as just changed, and is read again for that: how many operations there are does
-/// not depend on the clock.
-const SETTLED: Duration = Duration::from_millis(2_200);
 
 /// Answers by node: what it came to, or the error.
 type Answers = BTreeMap<String, Result<Value, Error>>;
@@ -233,8 +228,9 @@ fn first_question(options: &Map, (at, way): (usize, Way)) -> (Inventory, Result<
 #[test]
 #[ignore = "run by others in a process of its own"]
 fn reading() {
-    let options = site(&below());
-    std::thread::sleep(SETTLED);
+    let base = below();
+    let options = site(&base);
+    until_old(&base);
     let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
     every("the first question", true, |at, way, case| {
         let (opened, said, struck) = first_question(&options, (at, way));
@@ -249,7 +245,7 @@ fn reading() {
 fn reading_again() {
     let base = below();
     let options = site(&base);
-    std::thread::sleep(SETTLED);
+    until_old(&base);
     let kept = Inventory::open(&options).unwrap();
     answers(&kept).unwrap();
     let mut version = 1;
@@ -285,7 +281,7 @@ fn edit(base: &Path, version: usize) {
 fn watching() {
     let base = below();
     let options = watched_site(&base);
-    std::thread::sleep(SETTLED);
+    until_old(&base);
     let opened = Inventory::open(&options).unwrap();
     answers(&opened).unwrap();
     assert!(opened.cache_info().watching);
@@ -308,7 +304,7 @@ fn watching() {
 fn watching_again() {
     let base = below();
     let options = watched_site(&base);
-    std::thread::sleep(SETTLED);
+    until_old(&base);
     let mut version = 1;
     every("a question after an edit that the kernel reports", true, |at, way, case| {
         let kept = Inventory::open(&options).unwrap();

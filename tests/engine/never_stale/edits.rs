@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use support::folders::until_old;
 use tempfile::TempDir;
 
 use crate::random::Random;
@@ -50,6 +51,12 @@ pub struct Site {
 }
 
 impl Site {
+    /// Waits until all files and folders prove that nothing changed.
+    pub fn rest(&self) {
+        until_old(self.inside.path());
+        until_old(self.outside.path());
+    }
+
     /// Ten nodes, half of which include `web`; the others `db`. All export their class.
     pub fn new() -> Site {
         let site = Site { inside: tempfile::tempdir().unwrap(), outside: tempfile::tempdir().unwrap() };

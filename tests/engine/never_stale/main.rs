@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use reclass::internals::engine::Inventory;
 
@@ -24,9 +23,6 @@ const STEPS: usize = 25;
 
 /// After so many steps nothing is done until the fingerprints of all files are old enough to be trusted.
 const BETWEEN_RESTS: usize = 9;
-
-/// How long that takes.
-const REST: Duration = Duration::from_millis(2_100);
 
 /// How many inventories are edited side by side; most of the time they rest, or wait for a process.
 const THREADS: usize = 12;
@@ -72,7 +68,7 @@ fn edit_and_compare(seed: u64) {
     let mut done = Vec::new();
     for step in 1..=STEPS {
         if step % BETWEEN_RESTS == 0 {
-            thread::sleep(REST);
+            site.rest();
             answers(&kept);
             done.push("rested".to_owned());
         }

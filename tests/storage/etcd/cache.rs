@@ -3,6 +3,8 @@
 use std::process::Command;
 
 use reclass::internals::engine::Inventory;
+use reclass::value::Value;
+use support::folders::until_old;
 
 use crate::server::{ALWAYS, Server, ask, params, said};
 
@@ -113,8 +115,8 @@ fn warm_questions() {
     let value = reclass::internals::yaml::parse_value(&text).unwrap();
     let inventory = Inventory::open(value.as_map().unwrap()).unwrap();
     ask(&inventory, "one").unwrap();
-    // A young fingerprint proves nothing yet.
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    let base = value.as_map().unwrap().get("inventory_base_uri").and_then(Value::as_str).unwrap();
+    until_old(std::path::Path::new(base));
     for _ in 0..3 {
         ask(&inventory, "one").unwrap();
     }

@@ -20,6 +20,23 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Waits until the state of each file and folder is old enough to prove that nothing changed.
+pub fn until_old(path: &Path) {
+    let believed = || {
+        let now = reclass::internals::storage::fs::fingerprint(path);
+        now.map_or(true, |now| now.proves_unchanged(&now))
+    };
+    while !believed() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // A link may lead back.
+    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        for inner in fs::read_dir(path).into_iter().flatten() {
+            until_old(&inner.unwrap().path());
+        }
+    }
+}
+
 /// The processor time of this process, in seconds: unlike that of a clock, little of it is that of others.
 pub fn processor_seconds() -> f64 {
     // Behind the name, which may hold anything: the 14th and 15th field, in hundredths.
