@@ -1,4 +1,4 @@
-//! Small inventories turn into findings: one example for each rule, in `tests/analysis/lint/<rule>.txt`.
+//! Small inventories turn into findings: the example of each rule, and those in `tests/analysis/lint`.
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are
 //! any, and behind `--- findings` what lint says of it. `BLESS=1 cargo test --test lint` writes that
@@ -12,7 +12,8 @@ use std::path::Path;
 
 use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
-use reclass::lint::{RULES, lint};
+use reclass::lint::{RULES, Rule, lint};
+use reclass::report::Level;
 
 /// What lint says of an inventory, one line each, with paths below its folder.
 fn findings(parts: &[Part]) -> String {
@@ -43,23 +44,58 @@ fn examples_are_found() {
     });
 }
 
-#[test]
-fn every_rule_has_an_example() {
-    for rule in RULES {
-        let path = Path::new(support::ROOT).join(format!("tests/analysis/lint/{}.txt", rule.id));
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let found = text.split("--- findings").nth(1).unwrap_or_default();
-        assert!(found.contains(&format!("({})", rule.id)), "no example of {} in {}", rule.id, path.display());
+/// The findings in one inventory of the example of a rule; `other` marks the files of the other one.
+fn of_example(rule: &Rule, example: &str, other: &str) -> String {
+    let level = format!("lint_levels: {{{}: {}}}\n", rule.id, rule.level.max(Level::Info).name());
+    let mut files = vec![Part { name: "settings".into(), text: level }];
+    for line in example.split_inclusive('\n') {
+        match line
+            .strip_prefix("# ")
+            .map(|name| name.trim_start_matches("Bad: ").trim_start_matches("Good: "))
+        {
+            Some(_) if line.contains(other) => {
+                files.push(Part { name: "findings".into(), text: String::new() })
+            }
+            Some("reclass-config.yml\n") => files.push(Part { name: "settings".into(), text: String::new() }),
+            Some(name) => files.push(Part { name: name.trim().into(), text: String::new() }),
+            None => files.last_mut().unwrap().text += line,
+        }
     }
+    findings(&files)
+}
+
+/// The section of a rule. In its example is what lint says of the bad inventory; it says nothing of the good one.
+fn section(rule: &Rule) -> String {
+    let mut text = format!("\n### `{}`\n\nLevel: `{}`. {}\n", rule.id, rule.level.name(), rule.about);
+    let (before, example) = rule.text.split_once("```yaml\n").unwrap_or((rule.text, ""));
+    if !before.is_empty() {
+        text += &format!("\n{}\n", before.trim_end());
+    }
+    if example.is_empty() {
+        let golden = format!("tests/analysis/lint/{}.txt", rule.id);
+        let golden = fs::read_to_string(Path::new(support::ROOT).join(golden)).unwrap_or_default();
+        assert!(golden.contains(&format!("({})", rule.id)), "no example of {}", rule.id);
+        return text;
+    }
+    let example = example.trim_end_matches("```");
+    let found = of_example(rule, example, "# Good: ");
+    let found = found.lines().find(|line| line.contains(&format!("({})", rule.id)));
+    let found = found.unwrap_or_else(|| panic!("the bad example of {} is right", rule.id));
+    assert_eq!(of_example(rule, example, "# Bad: "), "", "the good example of {}", rule.id);
+    text + &format!("\n```yaml\n{example}# Finding: {}\n```\n", found.split_once(": ").unwrap().1)
 }
 
 #[test]
-fn every_rule_has_a_section_of_the_page() {
-    let page = fs::read_to_string(Path::new(support::ROOT).join("docs/lint.md")).unwrap();
-    for rule in RULES {
-        let begin = format!("\n### `{}`\n\nLevel: `{}`. {}\n", rule.id, rule.level.name(), rule.about);
-        assert_eq!(page.matches(&begin).count(), 1, "docs/lint.md lacks\n{begin}");
+fn the_page_has_the_rules_with_their_examples() {
+    let path = Path::new(support::ROOT).join("docs/lint.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("\n### `").unwrap();
+    let (_, after) = rest.split_once("\n## ").unwrap();
+    let new = format!("{before}{}\n## {after}", RULES.iter().map(section).collect::<String>());
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &new).unwrap();
     }
+    assert_eq!(fs::read_to_string(&path).unwrap(), new, "BLESS=1 writes the rules in docs/lint.md anew");
 }
 
 #[test]

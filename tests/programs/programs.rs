@@ -330,10 +330,10 @@ fn every_code_is_explained() {
         assert!(rest.contains(&format!(".html#{code}\n")), "{said}");
     }
     let said = printed(place.path(), &["reclass", "explain-error", "unknown-section"]);
-    // Both pages have it: an example, and the level of the rule.
-    assert!(said.contains("    $ reclass -b . -n web1") && said.contains("\nLevel: `warning`. "), "{said}");
+    // Both pages have it: the meaning, and the rule with an example.
+    assert!(said.contains("    # Bad: nodes/web.yml") && said.contains("\nLevel: `warning`. "), "{said}");
     assert!(!said.contains("](") && said.contains("without a meaning (Y6)"), "{said}");
-    assert!(!said.contains("The page on errors has"), "the example is above: {said}");
+    assert!(!said.contains("The page on lint has"), "the example is below: {said}");
     for (code, expected) in
         [("unkown-section", "; 'unknown-section' is similar"), ("lint", "no error"), ("", "no error")]
     {

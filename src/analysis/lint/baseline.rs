@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::CodeSelection;
+use super::selection::CodeSelection;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::output::report::{Finding, to_json};
 

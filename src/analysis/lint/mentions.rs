@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Linter, MergedSection};
+use super::linter::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::source::FileId;
 use crate::base::stack::grow;
@@ -12,14 +12,14 @@ use crate::model::slot::{MapSlot, Slot};
 
 /// The files that have something at a path: a value, or in place of a container of it a value that is no
 /// mapping. They are those for which [`MapSlot::at`] finds a slot.
-pub(super) struct Mentions<'p> {
+pub struct Mentions<'p> {
     files: FxHashMap<&'p [Key], FxHashSet<FileId>>,
     none: FxHashSet<FileId>,
 }
 
 impl<'p> Mentions<'p> {
     /// The files that mention these paths in a section.
-    pub(super) fn of<'f>(
+    pub fn of<'f>(
         linter: &Linter<'_>,
         section: MergedSection,
         files: impl Iterator<Item = &'f SurveyedFile>,
@@ -35,7 +35,7 @@ impl<'p> Mentions<'p> {
     }
 
     /// The files that mention one of the paths.
-    pub(super) fn at(&self, path: &[Key]) -> &FxHashSet<FileId> {
+    pub fn at(&self, path: &[Key]) -> &FxHashSet<FileId> {
         self.files.get(path).unwrap_or(&self.none)
     }
 }

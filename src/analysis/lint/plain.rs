@@ -12,7 +12,7 @@ use crate::model::template::{Parsed, Part, Reference, parse};
 use crate::model::visit;
 use crate::yaml::parse_value;
 
-use super::parameters::{PARAM, entries_of};
+use super::param::{PARAM, entries_of};
 
 /// Prefixes of encrypted texts, hashes and texts that name a secret elsewhere.
 const COVERS: [&str; 16] = [
@@ -41,7 +41,7 @@ const FILLED_IN: [&str; 8] = ["{{", "${", "$(", "%(", "<", "://", " ", "\n"];
 const SHORTEST: usize = 8;
 
 /// Recognizes values that look like secrets.
-pub(super) struct Plain {
+pub struct Plain {
     /// Endings of secret keys.
     ends: Vec<Glob>,
     /// Names that the inventory itself uses, in lower case: names of classes and nodes and their parts,
@@ -50,7 +50,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub(super) fn new(settings: &Settings, survey: &Survey) -> Plain {
+    pub fn new(settings: &Settings, survey: &Survey) -> Plain {
         let end = |glob: &Text| Glob::new(glob.to_lowercase().trim_end_matches(['*', '=']));
         let ends = settings.secret_keys.iter().map(end).collect();
         let secrets = Secrets::of(settings);
@@ -76,7 +76,7 @@ impl Plain {
     /// Describes the plain-text secret in a value: the value itself, or the default of a reference in it.
     /// Text beside references does not count, because it is mostly a separator or a scheme, as in `Bearer
     /// ${token}`.
-    pub(super) fn find(&self, value: &Value, key: &str, settings: &Settings) -> Option<&'static str> {
+    pub fn find(&self, value: &Value, key: &str, settings: &Settings) -> Option<&'static str> {
         const WHOLE: &str = "a secret is written here";
         let own = self.ends_as_secret(key);
         let Value::Str(text) = value else { return self.looks_secret(value, own).then_some(WHOLE) };

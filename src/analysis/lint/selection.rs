@@ -3,7 +3,7 @@
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::Glob;
 
-use super::{codes, similar_code};
+use super::rules::{codes, similar_code};
 
 /// The codes that lint reports.
 #[derive(Clone, Default, Debug)]

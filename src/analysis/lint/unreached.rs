@@ -5,8 +5,8 @@ use std::vec::IntoIter;
 
 use rustc_hash::FxHashMap;
 
-use super::Linter;
-use super::parameters::MOST_SIMILAR;
+use super::linter::Linter;
+use super::param::MOST_SIMILAR;
 use crate::base::error::{Fault, Kind};
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
@@ -15,7 +15,7 @@ use crate::model::layer::ClassEntry;
 type Classes<'a> = FxHashMap<&'a str, usize>;
 
 /// Checks the lists of all class files that no node uses, or may use.
-pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+pub fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let files = &linter.survey.files;
     let mut classes = Classes::default();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {

@@ -54,7 +54,8 @@ fn run(matches: &ArgMatches) -> Result<String> {
     for (page, mark, content) in PAGES {
         if let Some(section) = section(content, mark, code) {
             let section = plain(section);
-            // The example is printed above.
+            // The example is printed with the other section.
+            let section = section.trim_end_matches("\n\nThe page on lint has an example.");
             let section = section.trim_end_matches("\n\nThe page on errors has an example.");
             let _ = write!(text, "\n\n{section}\n\nDocumentation: {}#{code}", address(page));
         }

@@ -1,0 +1,39 @@
+//! The lists of layers that merge options are about.
+
+use rustc_hash::FxHashSet;
+
+use super::linter::Linter;
+use crate::base::value::Key;
+use crate::model::layer::Layer;
+use crate::model::merge_options::{PathRules, enabled};
+use crate::model::slot::Slot;
+
+/// Visits the lists of all layers, each layer once, with the path and the rules of a list; a reference may bring
+/// one. Nodes have layers of their own if they have other declarations.
+pub fn each_list<'l>(linter: &'l Linter<'_>, visitor: &mut dyn FnMut(&[Key], &'l PathRules, &'l Slot)) {
+    let mut seen: FxHashSet<*const Layer> = FxHashSet::default();
+    let layers = linter.survey.nodes.iter().flat_map(|node| node.all_layers());
+    for layer in layers.filter(|layer| seen.insert(&***layer)) {
+        lists(linter, layer, visitor);
+    }
+}
+
+/// Visits the lists of one layer.
+pub fn lists<'l>(
+    linter: &Linter<'_>,
+    layer: &'l Layer,
+    visitor: &mut dyn FnMut(&[Key], &'l PathRules, &'l Slot),
+) {
+    if !enabled(linter.context.settings) {
+        return;
+    }
+    layer.parameters.visit(&mut |path, slot| {
+        let Slot::Stack(stack) = slot else { return matches!(slot, Slot::Map(_)) };
+        for entry in &stack.entries {
+            if let Some(rules) = &entry.rules {
+                visitor(path, rules, &entry.slot);
+            }
+        }
+        true
+    });
+}

@@ -1,0 +1,100 @@
+//! The references and queries of all files, and the keys of `_param` that they are about.
+
+use rustc_hash::FxHashMap;
+
+use super::linter::{Linter, MergedSection};
+use crate::base::pystr;
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Key, Text};
+use crate::evaluate::site;
+use crate::model::query::Query;
+use crate::model::slot::Slot;
+use crate::model::template::{Reference, Template};
+use crate::model::visit;
+
+/// The key whose entries exist for references.
+pub const PARAM: &str = "_param";
+
+/// The most unknown names for which a similar one is looked for, among all that are known.
+pub const MOST_SIMILAR: usize = 100;
+
+/// A reference in a file.
+pub struct Referring<'a> {
+    /// Shared with the text that contains it. A copy would also copy all nested references.
+    pub reference: &'a Reference,
+    /// The text, and where it is.
+    source: &'a Text,
+    origin: Origin,
+    /// Whether it is part of a class name.
+    pub in_class: bool,
+    /// Index of the file in the survey.
+    pub file: usize,
+}
+
+impl Referring<'_> {
+    /// The place of the reference. Finding it in a long text takes time, and most references are right.
+    pub fn site(&self, linter: &Linter<'_>) -> Option<Site> {
+        site(linter.context.inputs, self.origin, Some((self.source, self.reference.span)))
+    }
+}
+
+/// The references in all files.
+pub fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
+    let mut all = Vec::new();
+    for (file, surveyed) in linter.survey.files.iter().enumerate() {
+        let Ok(layer) = &surveyed.layer else { continue };
+        let mut take = |template: &'a Template, origin: Origin, in_class: bool| {
+            visit::references(&template.parts, &mut |reference| {
+                all.push(Referring { reference, source: &template.source, origin, in_class, file });
+            });
+        };
+        for entry in &layer.classes {
+            if let Some(template) = &entry.template {
+                take(template, entry.origin, true);
+            }
+        }
+        for map in [&layer.parameters, &layer.exports] {
+            map.texts(&mut |_, template, origin| take(template, origin, false));
+        }
+    }
+    all
+}
+
+/// The keys of `_param` that files set, each with its first place; `None` in place of it for those of etcd. The
+/// second is whether a reference brings `_param` in, so that further keys are unknown here.
+pub fn keys_set(linter: &Linter<'_>) -> (FxHashMap<String, Option<Origin>>, bool) {
+    let (mut set, mut dynamic) = (FxHashMap::default(), false);
+    for layer in linter.survey.files.iter().filter_map(|file| file.layer.as_ref().ok()) {
+        let parameters = linter.settled(MergedSection::Parameters, layer);
+        let Some(slot) = parameters.entries.get(&Key::from(PARAM)) else { continue };
+        entries_of(slot, &mut dynamic, &mut |key, slot| {
+            set.entry(pystr::str(&key.0)).or_insert(Some(slot.origin()));
+        });
+    }
+    for layer in linter.etcd_layers() {
+        if let Some(slot) = layer.parameters.entries.get(&Key::from(PARAM)) {
+            entries_of(slot, &mut dynamic, &mut |key, _| {
+                set.entry(pystr::str(&key.0)).or_insert(None);
+            });
+        }
+    }
+    (set, dynamic)
+}
+
+pub fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot)) {
+    match slot {
+        Slot::Map(map) => map.entries.iter().for_each(|(key, slot)| visit(key, slot)),
+        Slot::Stack(stack) => stack.entries.iter().for_each(|entry| entries_of(&entry.slot, dynamic, visit)),
+        Slot::Text(..) | Slot::Query(..) => *dynamic = true,
+        _ => {}
+    }
+}
+
+/// Visits the queries in the parameters of all files, with their paths.
+pub fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)) {
+    for file in &linter.survey.files {
+        if let Ok(layer) = &file.layer {
+            layer.parameters.queries(visit);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The lint rules, one file each.
+
+mod class_from_pillar;
+mod class_redundant;
+mod class_skipped;
+mod class_unused;
+mod configuration_unread;
+mod constant_held;
+mod default_unused;
+mod default_used;
+mod dropped_unrendered;
+mod duplicate_key;
+mod etcd_orphan;
+mod file_empty;
+mod listed_twice;
+mod merge_option_conflict;
+mod merge_option_unused;
+mod node_unmapped;
+mod odd_name;
+mod override_without_effect;
+mod overwritten_reference;
+mod parameter_never_set;
+mod parameter_optional;
+mod parameter_unused;
+mod query_unanswered;
+mod query_without_exports;
+mod removal_without_effect;
+mod scalar_implicit;
+mod scalar_misread;
+mod secret_plain;
+mod setting_odd;
+mod tab;
+mod unknown_section;
+mod unknown_setting;
+mod value_repeated;
+mod wildcard_order;
+
+use super::rule::Rule;
+use crate::base::error::Kind;
+
+macro_rules! rules {
+    ($($rule:ident)*) => { &[$($rule::RULE),*] };
+}
+
+/// All rules. Errors are findings too, under their own codes. The order is the precedence: if several rules
+/// report one place, the first one wins.
+pub const RULES: &[Rule] = rules! {
+    duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
+    class_skipped overwritten_reference listed_twice removal_without_effect class_from_pillar
+    merge_option_unused merge_option_conflict wildcard_order override_without_effect constant_held
+    parameter_never_set query_without_exports query_unanswered scalar_misread secret_plain tab
+    odd_name etcd_orphan class_unused class_redundant value_repeated default_unused parameter_unused
+    parameter_optional node_unmapped scalar_implicit default_used dropped_unrendered
+};
+
+/// The rule with this code.
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// The codes of all rules and errors, each once.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    // A fault with the code `lint` has the code of its rule.
+    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint" && rule(code).is_none());
+    RULES.iter().map(|rule| rule.id).chain(errors)
+}
+
+/// The code that is closest to a misspelled one.
+pub fn similar_code(code: &str) -> Option<&'static str> {
+    crate::base::similar::nearest(code, codes())
+}

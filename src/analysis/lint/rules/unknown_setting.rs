@@ -1,0 +1,14 @@
+use crate::analysis::lint::rule::{Level, Rule};
+
+pub const RULE: Rule = Rule {
+    id: "unknown-setting",
+    level: Level::Warning,
+    about: "A setting that nobody knows.",
+    text: "```yaml
+# Bad: reclass-config.yml
+compose_node_names: true
+# Good: reclass-config.yml
+compose_node_name: true
+```",
+    checks: &[],
+};
