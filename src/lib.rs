@@ -60,7 +60,7 @@ pub use model::configuration;
 pub use output::report::Finding;
 #[cfg(feature = "serde")]
 pub use output::typed::UnfitParameter;
-pub use output::{redact, report, style, wire};
+pub use output::{brief, redact, report, style, wire};
 
 /// Text forms of values.
 pub mod formats {

@@ -8,15 +8,17 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::Error;
+use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::parallel;
+use crate::base::pattern::Glob;
 use crate::base::progress::WorkUnit;
+use crate::base::similar;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::IncludeChains;
 use crate::engine::sequence::{IncludedFile, ListedClass};
-use crate::model::catalog::CatalogEntry;
+use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::layer::{Applications, Layer};
 
 /// One node.
@@ -214,4 +216,37 @@ fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedF
 
 fn shown(item: &CatalogEntry) -> Arc<str> {
     crate::storage::fs::display(item.path()).into()
+}
+
+/// The names of the nodes that match the globs, sorted. A glob without a match is an error.
+pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
+    let all = catalog.nodes.keys();
+    check_nodes(&[catalog], globs)?;
+    if globs.is_empty() {
+        return Ok(all.cloned().collect());
+    }
+    let parsed: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
+    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
+}
+
+/// Fails if a glob matches no node in any of the catalogs.
+pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
+    check_names(|| catalogs.iter().flat_map(|catalog| catalog.nodes.keys()), globs)
+}
+
+/// The same for any names of nodes.
+pub fn check_names<'n, N: Iterator<Item = &'n Text> + Clone>(
+    names: impl Fn() -> N,
+    globs: &[String],
+) -> Result<()> {
+    let mut missing = Vec::new();
+    for text in globs {
+        let glob = Glob::new(text);
+        if !names().any(|name| glob.matches(name)) {
+            let similar = similar::node(text, names().map(AsRef::as_ref)).map(str::to_owned);
+            let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
+            missing.push(Fault::new(kind));
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(Error::new(missing)) }
 }

@@ -10,6 +10,21 @@ use crate::model::template::{Part, Reference, Template};
 /// Receives each slot with its path. Returns whether to visit its inside.
 pub type Visitor<'v, 's> = dyn FnMut(&[Key], &'s Slot) -> bool + 'v;
 
+impl Slot {
+    /// The value of a stack that counts: the first constant, or else the last value.
+    pub fn winner(&self) -> &Slot {
+        let mut slot = self;
+        while let Slot::Stack(stack) = slot {
+            let constant = stack.entries.iter().find(|entry| entry.prefix.constant);
+            match constant.or(stack.entries.last()) {
+                Some(entry) => slot = &entry.slot,
+                None => break,
+            }
+        }
+        slot
+    }
+}
+
 impl MapSlot {
     /// Visits every slot in the map in order, parents before children. The values of a stack have the path
     /// of the stack.
@@ -18,6 +33,18 @@ impl MapSlot {
         for (key, slot) in &self.entries {
             below(key.clone(), slot, &mut path, visitor);
         }
+    }
+
+    /// Visits the leaves, including those under prefixed keys.
+    pub fn leaves<'s>(&'s self, visitor: &mut dyn FnMut(&[Key], &'s Slot)) {
+        self.visit(&mut |path, slot| {
+            let is_inner = matches!(slot, Slot::Map(map) if !map.entries.is_empty());
+            if !is_inner && !matches!(slot, Slot::Stack(_)) {
+                visitor(path, slot);
+                return false;
+            }
+            true
+        });
     }
 
     /// Visits the texts with references.

@@ -2,9 +2,11 @@
 //!
 //! It contains values that Salt can carry, diagnostics with excerpts, and the redaction of secrets.
 
+pub mod brief;
 pub mod redact;
 pub mod report;
 pub mod style;
 #[cfg(feature = "serde")]
 pub mod typed;
 pub mod wire;
+pub mod written;

@@ -30,11 +30,8 @@ const SHARED_NAMES: [(&str, [&str; 2]); 2] = [
 ];
 
 /// The most files of one circle: files that use each other, in a folder.
-const CIRCLES: [(&str, usize); 8] = [
+const CIRCLES: [(&str, usize); 5] = [
     ("crates/cli/src/", 19),
-    ("src/analysis/diff/", 7),
-    ("src/analysis/explain/", 12),
-    ("src/analysis/list/", 7),
     ("src/base/", 8),
     ("src/edit/", 10),
     ("src/engine/", 14),

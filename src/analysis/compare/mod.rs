@@ -14,7 +14,7 @@ mod text;
 use serde::Serialize;
 
 use crate::analysis::diff::{Difference, NodeDifference, Section, place, together};
-use crate::analysis::explain::check_names;
+use crate::analysis::survey::check_names;
 use crate::base::error::{Error, Result};
 use crate::base::old_rules::OldRules;
 use crate::base::pattern::{Glob, chosen};

@@ -5,8 +5,9 @@
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::values::Sameness;
-use super::{ChangeKind, ItemChange, ListItem, NodeChange, Section, ValueChange};
+use super::data::{ChangeKind, ItemChange, ValueChange};
+use super::items::ListItem;
+use super::values::{NodeChange, Sameness, Section};
 use crate::analysis::explain::ValuePlace;
 use crate::base::path::join_path;
 use crate::base::source::Site;

@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::NodeChange;
-use super::values;
+use super::values::{self, NodeChange};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};

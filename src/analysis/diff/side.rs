@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Group, Section};
+use super::groups::Group;
+use super::values::Section;
 use crate::analysis::explain::{ValuePlaces, Wanted, environment, places, values_without};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};

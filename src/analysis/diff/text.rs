@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
-use crate::analysis::explain::{ValuePlace, brief, briefs};
+use super::data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
+use crate::analysis::explain::ValuePlace;
 use crate::base::error::{Error, Fault, concise, inert};
 use crate::base::value::Text;
+use crate::output::brief::{brief, briefs};
 use crate::output::style::{Paint, Style};
 
 /// Number of names above a block, unless all are requested.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::ListItem;
-use super::items::items;
+use super::items::{ListItem, items};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;

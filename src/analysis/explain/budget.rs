@@ -7,11 +7,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::ValueTrace;
-use super::parts::ValuePart;
-use super::place::ValuePlace;
-use super::references::ReferenceTrace;
-use super::steps::Step;
+use super::data::{ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace};
 use crate::base::error::{Fault, Kind};
 use crate::base::settings::Settings;
 use crate::base::size::ValueSize;

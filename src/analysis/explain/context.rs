@@ -1,82 +1,19 @@
 //! Explains the context of a node: which lists name a class, which layers add or remove an application, and
 //! which source sets the environment.
 
-use std::sync::Arc;
-
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
 use super::budget::Budget;
-use super::place::{ValuePlace, ValuePlaces};
+use super::data::{ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace};
+use super::place::ValuePlaces;
 use crate::base::error::Link;
 use crate::base::pattern::{Glob, chosen};
-use crate::base::source::{FileId, Origin, Site};
-use crate::base::value::{Text, Value};
+use crate::base::source::{FileId, Origin};
+use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass};
 use crate::yaml::compose::{Data, compose};
-
-/// The lists that include a class.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ClassTrace {
-    /// The name of the class.
-    pub name: Text,
-    /// The file of the class; null for a missing class that settings allow.
-    pub file: Option<Arc<str>>,
-    /// Every list entry that names the class. The effective entry comes first.
-    pub listings: Vec<ClassListing>,
-}
-
-/// One entry of a list of classes.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ClassListing {
-    /// Whether the class was included by this entry. Later entries have no effect.
-    pub effective: bool,
-    /// The entry as written, if it has references or is a pattern of class names.
-    pub written: Option<Text>,
-    /// The place of the entry; null in a class mapping.
-    pub site: Option<Site>,
-    /// The include chain from the node to the class.
-    pub chain: Vec<Link>,
-}
-
-/// The layers that add or remove an application.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ApplicationTrace {
-    /// The name of the application.
-    pub name: Text,
-    /// Whether the node has the application.
-    pub present: bool,
-    /// The effects of the layers, in order.
-    pub steps: Vec<ApplicationStep>,
-}
-
-/// The effect of one layer on an application.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ApplicationStep {
-    /// `adds`, `repeats` if it was already there, `removes`, or `misses` if there was nothing to remove.
-    pub effect: &'static str,
-    /// The place of the entry.
-    pub place: ValuePlace,
-}
-
-/// The environment and its source.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct EnvironmentTrace {
-    /// The environment.
-    pub value: Value,
-    /// `request`, `node`, or `default_environment` for the setting.
-    #[serde(rename = "from")]
-    pub source: &'static str,
-    /// The place in the file of the node.
-    pub place: Option<ValuePlace>,
-}
 
 /// The environment of a node.
 pub fn environment(

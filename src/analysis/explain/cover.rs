@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{ReferenceTrace, Step, ValuePart, ValueTrace};
+use super::data::{ReferenceTrace, Step, ValuePart, ValueTrace};
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;

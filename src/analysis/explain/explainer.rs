@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ValueTrace;
 use super::budget::Budget;
-use super::parts::winner;
-use super::place::{ValuePlace, ValuePlaces};
+use super::data::{ValuePlace, ValueTrace};
+use super::place::ValuePlaces;
 use super::references::Answered;
 use super::steps::Folded;
 use crate::base::path::{KeyPath, join_path};
@@ -265,7 +264,7 @@ impl<'a> Explainer<'a> {
     fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<ValuePlace>> {
         let found = if indexes.is_empty() { None } else { self.find(path) };
         let Some(Found { whnf: Whnf::List(list), .. }) = &found else { return vec![None; indexes.len()] };
-        let place = |at: &usize| Some(self.places.of(winner(list.items.get(*at)?).origin(), "input data"));
+        let place = |at: &usize| Some(self.places.of(list.items.get(*at)?.winner().origin(), "input data"));
         indexes.iter().map(place).collect()
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::budget::Budget;
+use super::data::ValuePart;
 use super::explainer::Explainer;
-use super::parts::ValuePart;
 use super::steps::LeafStep;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::path::KeyPath;

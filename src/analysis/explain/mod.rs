@@ -5,7 +5,6 @@
 //! the functions of the engine, and the evaluator gives the value at the path after each layer. The written
 //! form is read from the layer itself.
 
-mod brief;
 mod budget;
 mod context;
 mod cover;
@@ -18,40 +17,32 @@ mod place;
 mod references;
 mod steps;
 mod text;
-mod written;
 
 use rustc_hash::FxHashSet;
-use serde::Serialize;
 
 use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::path::KeyPath;
 use crate::base::pattern::{Glob, PathPattern, is_wild};
 use crate::base::similar;
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::answer::Request;
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::exports::OtherNodes;
-use crate::model::catalog::Catalog;
 use crate::output::redact::Redaction;
 use budget::Budget;
 
 pub use crate::evaluate::{Effect, ItemEffect};
-pub(crate) use brief::whole;
-pub use brief::{brief, briefs};
-pub use context::{
-    ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, environment,
+pub use context::environment;
+pub use data::{
+    ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, Explanation, ItemTrace,
+    MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
 pub(crate) use leaves::{ExplainedLeaf, leaves};
-pub use parts::{ReferencePlace, ValuePart};
-pub use place::{ValuePlace, ValuePlaces};
-pub use references::{QueryAnswer, ReferenceTrace};
+pub use place::ValuePlaces;
 pub(crate) use steps::LeafStep;
-pub use steps::{ItemTrace, MergeOptionTrace, Step};
 pub use text::explanation as to_text;
-pub(crate) use written::written;
 
 /// The items to explain. An empty selection means everything.
 #[derive(Clone, Debug, Default)]
@@ -82,67 +73,6 @@ impl Selection {
             && !self.environment
             && !self.values
     }
-}
-
-/// The provenance of everything requested. `docs/explain.md` describes its form as JSON. Secrets are masked.
-#[derive(Clone, Default, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Explanation {
-    /// The name of the node.
-    pub node: Text,
-    /// The environment, if requested.
-    pub environment: Option<EnvironmentTrace>,
-    /// The classes in merge order.
-    pub classes: Vec<ClassTrace>,
-    /// The applications in order, including removed ones.
-    pub applications: Vec<ApplicationTrace>,
-    /// The requested parameters.
-    pub parameters: Vec<ValueTrace>,
-    /// The requested exports.
-    pub exports: Vec<ValueTrace>,
-    /// The errors of values.
-    #[serde(skip)]
-    pub faults: Vec<Fault>,
-    /// The requested names that do not exist, if others do.
-    #[serde(skip)]
-    pub missing: Vec<Fault>,
-}
-
-impl Explanation {
-    fn is_empty(&self) -> bool {
-        self.environment.is_none()
-            && self.classes.is_empty()
-            && self.applications.is_empty()
-            && self.parameters.is_empty()
-            && self.exports.is_empty()
-    }
-}
-
-/// One value with its provenance: the steps of the layers and its parts.
-#[derive(Clone, Default, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ValueTrace {
-    /// The path of the value.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub path: KeyPath,
-    /// Whether this very path was requested, so that the whole value is shown.
-    #[serde(skip)]
-    pub exact: bool,
-    /// Whether a key of the path marks the whole value as secret.
-    #[serde(skip)]
-    pub hidden: bool,
-    /// The value; null if it cannot be computed or was removed.
-    pub value: Option<Value>,
-    /// The error, if the value cannot be computed.
-    #[serde(rename = "error", serialize_with = "data::error")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
-    pub fault: Option<Fault>,
-    /// The place of the value. If several layers were merged, the last of them.
-    pub place: Option<ValuePlace>,
-    /// The effects of the layers, in order.
-    pub steps: Vec<Step>,
-    /// The leaves and items of the value.
-    pub parts: Vec<ValuePart>,
 }
 
 /// Explains a node. An unknown path, class or application is a fault that names a similar one; it is an error
@@ -303,37 +233,4 @@ fn not_found(what: &'static str, name: &str, names: &[String], layers: &Layers) 
     let similar = similar.map(str::to_owned);
     let kind = Kind::NothingToExplain { what, name: name.to_owned(), similar };
     Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
-}
-
-/// The names of the nodes that match the globs, sorted. A glob without a match is an error.
-pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
-    let all = catalog.nodes.keys();
-    check_nodes(&[catalog], globs)?;
-    if globs.is_empty() {
-        return Ok(all.cloned().collect());
-    }
-    let parsed: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
-    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
-}
-
-/// Fails if a glob matches no node in any of the catalogs.
-pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
-    check_names(|| catalogs.iter().flat_map(|catalog| catalog.nodes.keys()), globs)
-}
-
-/// The same for any names of nodes.
-pub(crate) fn check_names<'n, N: Iterator<Item = &'n Text> + Clone>(
-    names: impl Fn() -> N,
-    globs: &[String],
-) -> Result<()> {
-    let mut missing = Vec::new();
-    for text in globs {
-        let glob = Glob::new(text);
-        if !names().any(|name| glob.matches(name)) {
-            let similar = similar::node(text, names().map(AsRef::as_ref)).map(str::to_owned);
-            let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
-            missing.push(Fault::new(kind));
-        }
-    }
-    if missing.is_empty() { Ok(()) } else { Err(Error::new(missing)) }
 }

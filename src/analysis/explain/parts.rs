@@ -1,45 +1,16 @@
 //! Splits a container into its leaves and items, each with its place.
 
 use rustc_hash::FxHashSet;
-use serde::Serialize;
 
+use super::data::{ReferencePlace, ValuePart, ValuePlace};
 use super::explainer::Explainer;
-use super::place::ValuePlace;
-use super::written::written;
-use crate::base::path::KeyPath;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::sequence::AUTOMATIC;
 use crate::evaluate::{Child, Found, Whnf};
 use crate::model::slot::Slot;
-
-/// One leaf or item.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ValuePart {
-    /// The full path.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub path: KeyPath,
-    /// The value; null if it cannot be computed.
-    pub value: Option<Value>,
-    /// The value as written, if it is a reference or a query.
-    pub written: Option<Value>,
-    /// The place of the value.
-    pub place: ValuePlace,
-    /// The references to the containers around it, outermost first.
-    pub via: Vec<ReferencePlace>,
-}
-
-/// A reference whose value is a container.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ReferencePlace {
-    /// The reference as written.
-    pub written: Value,
-    /// The place of the reference.
-    pub place: ValuePlace,
-}
+use crate::output::written::written;
 
 /// A reference whose value is a container.
 struct ContainerReference {
@@ -99,7 +70,7 @@ impl Explainer<'_> {
                 break;
             }
             path.push(key);
-            let winner = winner(slot);
+            let winner = slot.winner();
             let dynamic = matches!(winner, Slot::Text(..) | Slot::Query(..));
             let before = self.evaluator.faults.len();
             let whnf = self.evaluator.whnf(slot).ok();
@@ -200,7 +171,7 @@ impl Explainer<'_> {
             if !self.budget.take(1) {
                 break;
             }
-            origins.insert(winner(slot).origin());
+            origins.insert(slot.winner().origin());
             if let Some(whnf) = self.quietly(|evaluator| evaluator.whnf(slot)) {
                 grow(|| self.origins(&whnf, visited, origins));
             }
@@ -237,17 +208,4 @@ pub(super) fn leaf(whnf: &Whnf) -> bool {
 pub(super) fn default_layer(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
-}
-
-/// The value of a stack that counts: the first constant, or else the last value.
-pub(super) fn winner(slot: &Slot) -> &Slot {
-    let mut slot = slot;
-    while let Slot::Stack(stack) = slot {
-        let constant = stack.entries.iter().find(|entry| entry.prefix.constant);
-        match constant.or(stack.entries.last()) {
-            Some(entry) => slot = &entry.slot,
-            None => break,
-        }
-    }
-    slot
 }

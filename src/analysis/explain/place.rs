@@ -4,31 +4,14 @@
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
 use super::budget::Budget;
-use super::context::ApplicationTrace;
-use crate::base::error::Link;
+use super::data::{ApplicationTrace, ValuePlace};
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::sequence::{IncludedBy, IncludedFile};
 use crate::evaluate::Locate as _;
-
-/// The place of a value.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ValuePlace {
-    /// The layer: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
-    pub layer: String,
-    /// File, line and column; null if the value is in no file.
-    pub site: Option<Site>,
-    /// The name of the class, if the layer is a class.
-    #[serde(skip)]
-    pub class: Option<Text>,
-    /// The include chain from the node to the class.
-    pub chain: Vec<Link>,
-}
 
 /// The places of one node.
 pub struct ValuePlaces<'a> {

@@ -3,13 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde::Serialize;
-
+use super::data::{QueryAnswer, ReferenceTrace};
 use super::explainer::{Explainer, MAX_DEPTH};
-use super::parts::winner;
-use super::place::{ValuePlace, ValuePlaces};
-use super::{ValueTrace, data};
-use crate::base::error::Fault;
+use super::place::ValuePlaces;
 use crate::base::path::{KeyPath, list_index};
 use crate::base::source::Origin;
 use crate::base::stack::grow;
@@ -20,42 +16,6 @@ use crate::evaluate::{Found, TracedReference, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Template};
-
-/// A reference and the provenance of its value.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ReferenceTrace {
-    /// The reference as written, without its default.
-    pub written: Text,
-    /// The path of the target, after the references inside of it are resolved.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub path: Option<KeyPath>,
-    /// The value, unless it is a mapping.
-    pub value: Option<Value>,
-    /// Whether the default was used.
-    pub default_used: bool,
-    /// Whether it has no value because of an error.
-    pub failed: bool,
-    /// The error, unless it was reported before.
-    #[serde(rename = "error", serialize_with = "data::error")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
-    pub fault: Option<Fault>,
-    /// The references inside of it.
-    pub inner: Vec<ReferenceTrace>,
-    /// The steps of the target; null if they are shown elsewhere.
-    #[serde(rename = "story", serialize_with = "data::trace")]
-    pub trace: Option<Box<ValueTrace>>,
-}
-
-/// A node that answered a query.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct QueryAnswer {
-    /// Its name.
-    pub node: Text,
-    /// The place of its export.
-    pub place: Option<ValuePlace>,
-}
 
 impl Explainer<'_> {
     /// The references of a text with their values. Other slots have none.
@@ -217,6 +177,6 @@ fn deepest(map: &MapSlot, path: &[Key]) -> Option<Origin> {
     let slot = map.entries.get(first)?;
     match slot {
         Slot::Map(inner) if !rest.is_empty() => deepest(inner, rest).or(Some(inner.origin)),
-        other => Some(winner(other).origin()),
+        other => Some(other.winner().origin()),
     }
 }

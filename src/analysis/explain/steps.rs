@@ -10,85 +10,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
-use super::ValueTrace;
+use super::data::{ItemTrace, MergeOptionTrace, Step, ValuePart, ValuePlace, ValueTrace};
 use super::explainer::{Explainer, MAX_DEPTH};
-use super::parts::{ValuePart, default_layer};
-use super::place::ValuePlace;
-use super::references::{QueryAnswer, ReferenceTrace};
-use super::written::written;
+use super::parts::default_layer;
 use crate::base::error::Fault;
 use crate::base::path::KeyPath;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Layers;
-use crate::evaluate::{
-    Effect, Evaluator, FoldStep, FoldTrace, Found, ItemEffect, ItemStep, Mode, Root, Run, Stop, Whnf,
-};
+use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, ItemStep, Mode, Root, Run, Stop, Whnf};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::merge_options::PathRules;
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
-
-/// The effect of one layer on a value.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Step {
-    /// The effect.
-    pub effect: Effect,
-    /// Whether the layer contributes to the final value.
-    pub counts: bool,
-    /// The place of the layer's value.
-    pub place: ValuePlace,
-    /// The path of the layer's value. It is shorter than the path of the explained value if the layer sets a
-    /// parent of it.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub path: KeyPath,
-    /// Whether a key of this path marks the whole value as secret.
-    #[serde(skip)]
-    pub hidden: bool,
-    /// The prefixes of the key and of its parents, as written.
-    pub prefix: String,
-    /// The value as written, with its references.
-    pub written: Value,
-    /// The value of the path after this layer, unless it is a mapping.
-    pub after: Option<Value>,
-    /// The setting that decides the effect.
-    pub setting: Option<&'static str>,
-    /// The merge option that decides about the items of the list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_option: Option<MergeOptionTrace>,
-    /// The references in the value.
-    pub references: Vec<ReferenceTrace>,
-    /// The nodes that answered its inventory query.
-    pub answers: Vec<QueryAnswer>,
-}
-
-/// A merge option and its effects on the items of one layer.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct MergeOptionTrace {
-    /// The pattern of paths.
-    pub pattern: String,
-    /// The place of its declaration.
-    pub place: ValuePlace,
-    /// The items that were not simply added.
-    pub items: Vec<ItemTrace>,
-}
-
-/// The effect of a merge option on one item.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ItemTrace {
-    /// The effect.
-    pub effect: ItemEffect,
-    /// The index of the item in the list of its layer.
-    pub item: usize,
-    /// For `removes` the number of removed items, otherwise the index of the other item. It counts removed
-    /// items too.
-    pub other: usize,
-}
+use crate::output::written::written;
 
 /// The effect of one layer on a leaf.
 #[derive(Clone, Debug)]

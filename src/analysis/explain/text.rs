@@ -3,13 +3,16 @@
 
 use std::fmt::Write as _;
 
-use super::brief::{brief, briefs, whole};
-use super::{ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation, ItemEffect, ItemTrace};
-use super::{Effect, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace};
+use super::data::{
+    ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation, ItemTrace, QueryAnswer, ReferencePlace,
+    ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
+};
 use crate::base::error::inert;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
+use crate::evaluate::{Effect, ItemEffect};
+use crate::output::brief::{brief, briefs, whole};
 use crate::output::style::{Paint, Style};
 
 /// The text of an explanation.

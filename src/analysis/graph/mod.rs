@@ -8,8 +8,7 @@ mod tables;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::explain::chosen_nodes;
-use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
+use crate::analysis::survey::{Survey, Surveyed, SurveyedFile, chosen_nodes};
 use crate::base::error::Result;
 use crate::base::pattern::Glob;
 use crate::base::source::{FileId, Origin};

@@ -11,10 +11,9 @@ use serde::Serialize;
 
 use super::tables::{LeafSection, NumberedTable, Tables};
 use super::{ByName, FileKind, Graph, Vertex};
-use crate::analysis::explain::{ExplainedLeaf, brief, chosen_nodes, leaves as explained, written};
+use crate::analysis::explain::{ExplainedLeaf, leaves as explained};
 use crate::analysis::lint::rule;
-use crate::analysis::list::leaves;
-use crate::analysis::survey::{Survey, Surveyed};
+use crate::analysis::survey::{Survey, Surveyed, chosen_nodes};
 use crate::base::base64;
 use crate::base::error::{Error, Fault, Result, concise, inert};
 use crate::base::parallel;
@@ -28,8 +27,10 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::query::Operand;
 use crate::model::template::Template;
 use crate::model::visit;
+use crate::output::brief::brief;
 use crate::output::redact::Redaction;
 use crate::output::report::{Finding, Level, to_json_line};
+use crate::output::written::written;
 use crate::storage::git::WorkTree;
 
 /// The page, with placeholders.
@@ -340,12 +341,12 @@ impl Maker<'_> {
         for (map, section) in
             [(&layer.parameters, LeafSection::Parameters), (&layer.exports, LeafSection::Exports)]
         {
-            leaves(&settled(map, &prefixes), &mut |path, slot, origin| {
+            settled(map, &prefixes).leaves(&mut |path, slot| {
                 let value = self.redaction.written(path, &written(slot, &prefixes));
                 found.push((
                     tables.path(section, path),
                     tables.written(self.computation, &value),
-                    tables.origin(self.computation, origin),
+                    tables.origin(self.computation, slot.origin()),
                 ));
             });
         }

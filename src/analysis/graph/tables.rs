@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use crate::analysis::explain::{ExplainedLeaf, LeafStep, ValuePlace, brief, whole, written};
+use crate::analysis::explain::{ExplainedLeaf, LeafStep, ValuePlace};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::settings::Settings;
@@ -19,7 +19,9 @@ use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Computation;
 use crate::model::merge::Prefixes;
 use crate::model::template::{self, Parsed, Part, Template};
+use crate::output::brief::{brief, whole};
 use crate::output::redact::Redaction;
+use crate::output::written::written;
 
 /// Distinct items in the order of their first use.
 #[derive(Debug)]

@@ -108,7 +108,7 @@ pub fn selected(
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let checked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
-            crate::analysis::explain::chosen_nodes(computation.catalog, nodes)?;
+            crate::analysis::survey::chosen_nodes(computation.catalog, nodes)?;
         }
         let mut linter = Linter::new(computation, &globs);
         let mut problems = linter.render();

@@ -1,8 +1,6 @@
 //! Selects the paths of a file by patterns: the paths that match, and everything below them.
 
-use super::parameters::leaves;
 use crate::base::pattern::{PathPattern, Progress};
-use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::slot::{MapSlot, Slot};
@@ -31,12 +29,8 @@ impl<'p> Choice<'p> {
 
 /// Visits the values of a map that any of the patterns selects. A list is one value, unless a pattern leads
 /// into it. Without patterns everything is selected.
-pub(super) fn chosen_leaves(
-    map: &MapSlot,
-    patterns: &[PathPattern],
-    visit: &mut dyn FnMut(&[Key], &Slot, Origin),
-) {
-    leaves(map, &mut |path, slot, origin| {
+pub(super) fn chosen_leaves(map: &MapSlot, patterns: &[PathPattern], visit: &mut dyn FnMut(&[Key], &Slot)) {
+    map.leaves(&mut |path, slot| {
         let start = if patterns.is_empty() {
             Choice::Chosen
         } else {
@@ -46,19 +40,14 @@ pub(super) fn chosen_leaves(
             .iter()
             .fold(start, |choice, key| choice.step(|pattern, progress| pattern.step(progress, key)));
         match choice {
-            Choice::Chosen => visit(path, slot, origin),
+            Choice::Chosen => visit(path, slot),
             open @ Choice::Open(_) => inside(slot, &open, &mut path.to_vec(), visit),
         }
     });
 }
 
 /// Visits the selected values in a list, or in a mapping that is a list item.
-fn inside(
-    slot: &Slot,
-    choice: &Choice<'_>,
-    path: &mut Vec<Key>,
-    visit: &mut dyn FnMut(&[Key], &Slot, Origin),
-) {
+fn inside(slot: &Slot, choice: &Choice<'_>, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot)) {
     if matches!(choice, Choice::Open(open) if open.is_empty()) {
         return;
     }
@@ -68,7 +57,7 @@ fn inside(
             (Choice::Chosen, Slot::Raw(raw)) if !raw.entries.is_empty() => {
                 grow(|| inside(slot, choice, path, visit));
             }
-            (Choice::Chosen, _) => visit(path, slot, slot.origin()),
+            (Choice::Chosen, _) => visit(path, slot),
             _ => grow(|| inside(slot, choice, path, visit)),
         }
         path.pop();

@@ -3,8 +3,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::nodes::SelectedNodes;
-use super::{ListedRows, NodeFilter, Rows};
+use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::{Fault, Kind};
 use crate::base::pattern::{Glob, chosen};

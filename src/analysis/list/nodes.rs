@@ -1,10 +1,9 @@
-//! Selects nodes by filters.
+//! Selects nodes by filters, and lists them.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{ListedRows, Rows};
 use crate::analysis::explain::has_parameter;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
@@ -14,6 +13,18 @@ use crate::engine::Inventory;
 use crate::engine::context::Computation;
 use crate::model::layer::Layer;
 use crate::storage::fs::real;
+
+/// The rows of a listing.
+#[derive(Clone, Debug)]
+pub struct ListedRows<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// The number of nodes that do not render, so that nothing is known of their classes and parameters.
+    pub left_out: usize,
+}
+
+/// The result of a listing.
+pub type Rows<T> = Result<ListedRows<T>>;
 
 /// Conditions on a node. One entry of a list is enough; all lists must match.
 #[derive(Clone, Debug, Default)]

@@ -4,19 +4,17 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::choice::chosen_leaves;
-use super::nodes::SelectedNodes;
-use super::{ListedRows, NodeFilter, Rows};
-use crate::analysis::explain::written;
+use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
-use crate::base::source::{Origin, Site};
-use crate::base::value::{Key, Text, Value};
+use crate::base::source::Site;
+use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
-use crate::model::slot::{MapSlot, Slot};
 use crate::output::redact::Redaction;
+use crate::output::written::written;
 
 /// A path of the parameters.
 #[derive(Clone, Debug, Serialize)]
@@ -61,8 +59,8 @@ pub fn parameters(
             let users = selected.users(file);
             let Ok(layer) = &file.layer else { continue };
             let map = settled(&layer.parameters, &prefixes);
-            chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
-                let Some(site) = site(computation.inputs, origin, None) else { return };
+            chosen_leaves(&map, &patterns, &mut |path, slot| {
+                let Some(site) = site(computation.inputs, slot.origin(), None) else { return };
                 let (places, nodes) = rows.entry(join_path(path, delimiter)).or_default();
                 let written = redaction.written(path, &written(slot, &prefixes));
                 places.push(ParameterPlace { site, written });
@@ -77,16 +75,4 @@ pub fn parameters(
         };
         Ok(ListedRows { rows: rows.into_iter().map(row).collect(), left_out: selected.left_out })
     })?
-}
-
-/// Visits the leaves of a map, including those under prefixed keys.
-pub(crate) fn leaves(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, Origin)) {
-    map.visit(&mut |path, slot| match slot {
-        Slot::Map(map) if !map.entries.is_empty() => true,
-        Slot::Stack(_) => true,
-        _ => {
-            visitor(path, slot, slot.origin());
-            false
-        }
-    });
 }

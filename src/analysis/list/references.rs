@@ -6,8 +6,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::nodes::SelectedNodes;
-use super::{ListedRows, NodeFilter, Rows};
+use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::path::split_path;

@@ -1,6 +1,9 @@
 //! Finds names and globs that match nothing in the inventory. Most likely they are typos.
 
-use super::{NodeFilter, applications, classes, nodes, parameters, references};
+use super::names::{NameRow, applications, classes};
+use super::nodes::{ListedRows, NodeFilter, nodes};
+use super::parameters::parameters;
+use super::references::references;
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, is_wild};
 use crate::base::pystr;
@@ -100,9 +103,8 @@ impl What {
     /// The existing names.
     fn known(self, inventory: &Inventory) -> Result<Vec<String>> {
         let all = NodeFilter::default();
-        let named = |listing: super::ListedRows<super::NameRow>| {
-            listing.rows.into_iter().map(|row| row.name.to_string()).collect()
-        };
+        let named =
+            |listing: ListedRows<NameRow>| listing.rows.into_iter().map(|row| row.name.to_string()).collect();
         Ok(match self {
             What::Node => inventory.nodes()?.iter().map(ToString::to_string).collect(),
             What::Class => named(classes(inventory, &[], &all, false)?),

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
+use reclass::brief::brief;
 use reclass::error::{Fault, Result, inert};
-use reclass::explain::brief;
 use reclass::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
 use reclass::report::to_json;
 use reclass::style::Style;

@@ -1,13 +1,12 @@
 //! Turns a slot of a layer back into a value, with references and key prefixes as written.
 
-use super::parts::winner;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{Slot, StackEntry};
 
 /// The value of a slot as written in its layer.
-pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
+pub fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
     match slot {
         Slot::Value(value, _) => value.clone(),
         Slot::Text(template, _) => Value::Str(template.source.clone()),
@@ -24,7 +23,7 @@ pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
                 map.entries.iter().flat_map(|(key, slot)| entries(key, slot, prefixes)).collect::<Map>(),
             )
         }),
-        Slot::Stack(_) => grow(|| written(winner(slot), prefixes)),
+        Slot::Stack(_) => grow(|| written(slot.winner(), prefixes)),
     }
 }
 
