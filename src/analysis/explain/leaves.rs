@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::budget::Budget;
 use super::data::ValuePart;
 use super::explainer::Explainer;
-use super::steps::LeafStep;
+use super::steps::LayerStep;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::path::KeyPath;
 use crate::base::value::Text;
@@ -18,12 +18,11 @@ use crate::output::redact::Redaction;
 
 /// A leaf of a node. Secrets are masked, but for the values of steps, which most nodes share: whoever shows them
 /// masks them.
-#[derive(Debug)]
 pub(crate) struct ExplainedLeaf {
     /// Its value and its place.
     pub part: ValuePart,
     /// The effects of the layers, if there are several.
-    pub steps: Vec<LeafStep>,
+    pub steps: Vec<LayerStep>,
     /// The targets of the references that contain references, in order; `None` if a target is unknown or
     /// secret.
     pub targets: Vec<Option<KeyPath>>,
@@ -32,7 +31,6 @@ pub(crate) struct ExplainedLeaf {
 }
 
 /// The leaves of the parameters or of the exports of a node, and its first fault.
-#[derive(Debug)]
 pub(crate) struct ExplainedLeaves {
     /// The leaves in order.
     pub leaves: Vec<ExplainedLeaf>,

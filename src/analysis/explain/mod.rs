@@ -41,7 +41,7 @@ use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
 pub(crate) use leaves::{ExplainedLeaf, leaves};
 pub use place::ValuePlaces;
-pub(crate) use steps::LeafStep;
+pub(crate) use steps::LayerStep;
 pub use text::explanation as to_text;
 
 /// The items to explain. An empty selection means everything.

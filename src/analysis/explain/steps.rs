@@ -26,33 +26,10 @@ use crate::model::merge_options::PathRules;
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 use crate::output::written::written;
 
-/// The effect of one layer on a leaf.
-#[derive(Clone, Debug)]
-pub(crate) struct LeafStep {
-    /// The effect.
-    pub effect: Effect,
-    /// Whether the layer contributes to the final value.
-    pub counts: bool,
-    /// The origin of the layer's value.
-    pub origin: Origin,
-    /// The layer name if no file wrote the value.
-    pub default_layer: &'static str,
-    /// The path of the layer's value: that of the leaf or of a parent.
-    pub path: KeyPath,
-    /// The prefixes of the key and of its parents, as written.
-    pub prefix: String,
-    /// The layer's value. It may hold secrets.
-    pub slot: Slot,
-    /// The setting that decides the effect.
-    pub setting: Option<&'static str>,
-    /// The pattern of the merge option that decides it.
-    pub merge_option: Option<String>,
-}
-
 /// The effects of the layers on a leaf, and the names in its value.
 pub(super) struct TracedLeaf {
     /// The effects, if there are several.
-    pub(super) steps: Vec<LeafStep>,
+    pub(super) steps: Vec<LayerStep>,
     /// The targets of the references that contain references.
     pub(super) targets: Vec<Option<KeyPath>>,
     /// The nodes that answered its inventory query.
@@ -61,16 +38,17 @@ pub(super) struct TracedLeaf {
 
 /// A value in one layer.
 #[derive(Clone)]
-pub(super) struct LayerValue {
+pub struct LayerValue {
     /// Index of the layer.
     layer: usize,
     /// The layer name if no file wrote the value.
-    default_layer: &'static str,
-    slot: Slot,
+    pub default_layer: &'static str,
+    /// The value. It may hold secrets.
+    pub slot: Slot,
     /// Number of keys of the path that lead to it.
-    depth: usize,
+    pub depth: usize,
     /// The prefixes of these keys.
-    prefix: KeyPrefix,
+    pub prefix: KeyPrefix,
     /// The merge options in force for it.
     rules: Option<Arc<PathRules>>,
 }
@@ -134,15 +112,18 @@ impl Folded {
     }
 }
 
-/// A step of a path before it is rendered.
-struct LayerStep {
-    source: LayerValue,
-    effect: Effect,
-    setting: Option<&'static str>,
-    counts: bool,
+/// The effect of one layer on a value, before it is rendered.
+pub struct LayerStep {
+    pub source: LayerValue,
+    pub effect: Effect,
+    /// The setting that decides the effect.
+    pub setting: Option<&'static str>,
+    /// Whether the layer contributes to the final value.
+    pub counts: bool,
+    /// The value after this layer.
     after: Option<Found>,
     /// The merge option for its items: where it is declared, its pattern and its effects.
-    declared: Option<(Origin, String, Vec<ItemTrace>)>,
+    pub declared: Option<(Origin, String, Vec<ItemTrace>)>,
 }
 
 /// The steps of a path found so far.
@@ -329,7 +310,7 @@ impl<'a> Explainer<'a> {
     /// The effects of the layers on a leaf, and the names in its value.
     pub(super) fn leaf(&mut self, part: &ValuePart) -> TracedLeaf {
         let path = &part.path;
-        let (traced, list) = self.steps_of(path);
+        let (traced, _) = self.steps_of(path);
         let (mut targets, mut answers) = (Vec::new(), None);
         if let (Some(last), Some(_)) = (traced.iter().rfind(|traced| traced.counts), &part.written) {
             match &last.source.slot {
@@ -338,24 +319,10 @@ impl<'a> Explainer<'a> {
                 _ => {}
             }
         }
-        let mut steps = Vec::new();
-        if traced.len() > 1 {
-            for traced in traced {
-                let LayerValue { slot, depth, prefix, default_layer, .. } = &traced.source;
-                let path = if traced.source.is_item() { path } else { &path[..list] };
-                steps.push(LeafStep {
-                    effect: traced.effect,
-                    counts: traced.counts,
-                    origin: slot.origin(),
-                    default_layer,
-                    path: self.key_path(&path[..*depth]),
-                    prefix: self.prefixes.text(*prefix),
-                    slot: slot.clone(),
-                    setting: traced.setting,
-                    merge_option: traced.declared.as_ref().map(|(_, pattern, _)| pattern.clone()),
-                });
-                self.budget.take(LEAF_STEP);
-            }
+        let mut steps = if traced.len() > 1 { traced } else { Vec::new() };
+        for step in &mut steps {
+            step.after = None;
+            self.budget.take(LEAF_STEP);
         }
         TracedLeaf { steps, targets, answers }
     }

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use crate::analysis::explain::{ExplainedLeaf, LeafStep, ValuePlace};
+use crate::analysis::explain::{ExplainedLeaf, LayerStep, ValuePlace};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::settings::Settings;
@@ -18,6 +18,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Computation;
 use crate::model::merge::Prefixes;
+use crate::model::slot::Slot;
 use crate::model::template::{self, Parsed, Part, Template};
 use crate::output::brief::{brief, whole};
 use crate::output::redact::Redaction;
@@ -296,7 +297,7 @@ impl Tables {
         let value = self.value(part.value.as_ref());
         let written = part.written.as_ref().map_or(0, |written| self.written(computation, written));
         let place = self.place(&part.place);
-        let steps = leaf.steps.iter().map(|step| self.step(computation, section, step)).collect();
+        let steps = leaf.steps.iter().map(|step| self.step(computation, section, &part.path, step)).collect();
         let steps = self.steps.number(steps);
         let via = part.via.iter();
         let via = via.map(|one| (self.written(computation, &one.written), self.place(&one.place))).collect();
@@ -311,36 +312,41 @@ impl Tables {
         self.leaves.number([path, value, written, place, steps, extra])
     }
 
-    /// The number of the value of a step as written, with secrets masked.
-    fn step_written(
-        &mut self,
-        computation: &Computation<'_>,
-        section: LeafSection,
-        step: &LeafStep,
-    ) -> usize {
-        // The path decides what is secret, and the origin which text it is.
-        let key = (step.origin, self.path(section, &step.path));
-        if step.origin != Origin::NONE
-            && let Some(number) = self.known.steps.get(&key)
-        {
+    /// The number of the value of a step as written, with secrets masked. The path decides what is secret, and
+    /// the origin which text it is.
+    fn step_written(&mut self, computation: &Computation<'_>, slot: &Slot, path: &[Key], at: usize) -> usize {
+        let known = (slot.origin(), at);
+        if let Some(number) = self.known.steps.get(&known) {
             return *number;
         }
-        let written = written(&step.slot, &Prefixes::new(computation.settings));
-        let number = self.written(computation, &self.redaction.written(&step.path, &written));
-        self.known.steps.insert(key, number);
+        let written = written(slot, &Prefixes::new(computation.settings));
+        let number = self.written(computation, &self.redaction.written(path, &written));
+        if known.0 != Origin::NONE {
+            self.known.steps.insert(known, number);
+        }
         number
     }
 
-    fn step(&mut self, computation: &Computation<'_>, section: LeafSection, step: &LeafStep) -> StepRow {
-        let place = match self.origin(computation, step.origin) {
+    /// The row of a layer's effect on the leaf at a path.
+    fn step(
+        &mut self,
+        computation: &Computation<'_>,
+        section: LeafSection,
+        path: &[Key],
+        step: &LayerStep,
+    ) -> StepRow {
+        let source = &step.source;
+        let place = match self.origin(computation, source.slot.origin()) {
             Some(place) => place,
-            None => self.place_without_file(step.default_layer),
+            None => self.place_without_file(source.default_layer),
         };
-        let written = self.step_written(computation, section, step);
-        let path = self.path(section, &step.path);
-        let option = step.merge_option.as_ref().map(|pattern| inert(&format!("merge option {pattern}")));
+        let path = &path[..source.depth];
+        let number = self.path(section, path);
+        let written = self.step_written(computation, &source.slot, path, number);
+        let prefix = Prefixes::new(computation.settings).text(source.prefix);
+        let option = step.declared.as_ref().map(|(_, pattern, _)| inert(&format!("merge option {pattern}")));
         let reason = option.or_else(|| step.setting.map(str::to_owned));
-        (step.effect.name(), u8::from(step.counts), place, written, path, step.prefix.clone(), reason)
+        (step.effect.name(), u8::from(step.counts), place, written, number, prefix, reason)
     }
 }
 
