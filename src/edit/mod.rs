@@ -2,7 +2,7 @@
 //!
 //! [`Change::apply`] edits a text and reads the result back before it returns it. [`cluster`] and
 //! [`node`] find the files of soft metadata and nodes, [`etcd`] edits soft metadata there, [`repair`] resolves findings of lint, [`name`] checks
-//! names, and [`tree`] locks and writes through the storage.
+//! names, [`tree`] locks and writes through the storage, and [`unified`] shows what changed.
 
 mod block;
 mod braces;
@@ -20,6 +20,7 @@ pub mod saltclass;
 pub mod source;
 mod splice;
 pub mod tree;
+pub mod unified;
 
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;

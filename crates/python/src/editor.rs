@@ -8,11 +8,11 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::outgoing::Outgoing;
-use crate::unified::{ShownText, unified};
 use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::etcd;
 use reclass::edit::node::{self, NodeContent};
 use reclass::edit::tree::{EditOptions, Edited};
+use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Result};
 use reclass::files::display;
 use reclass::redact::Redaction;
@@ -246,7 +246,8 @@ impl Editor {
             let edited = work(settings)?;
             let old = shown(edited.before.as_ref(), edited.data_before()?);
             let new = shown(edited.after.as_ref(), edited.data_after()?);
-            let diff = unified(old.1.as_ref(), new.1.as_ref(), &display(&edited.path));
+            // The lines around may hold values that the reader has no need to know.
+            let diff = unified(old.1.as_ref(), new.1.as_ref(), &display(&edited.path), 0);
             Ok((edited, old, new, diff))
         })?;
         let result = PyDict::new(py);

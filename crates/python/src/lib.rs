@@ -1,8 +1,7 @@
 //! The Python module `saltext.reclass._engine`: the engine for Python.
 //!
 //! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
-//! writes the log, [`data`] converts results, [`inventory`] calls the engine, [`editor`] edits files,
-//! [`unified`] shows edits. Each
+//! writes the log, [`data`] converts results, [`inventory`] calls the engine, [`editor`] edits files. Each
 //! method gives a Salt master three guarantees:
 //!
 //! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
@@ -21,7 +20,6 @@ pub mod outgoing;
 mod prototype;
 mod strings;
 mod templates;
-mod unified;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
 #[pyo3::pymodule]

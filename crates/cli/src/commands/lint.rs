@@ -8,13 +8,13 @@ use clap::{Arg, Command, ValueHint};
 use indexmap::IndexMap;
 use reclass::edit::repair::{RepairedFile, repair};
 use reclass::edit::tree::EditOptions;
+use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Fault, Kind, Result, inert};
 use reclass::lint::{Baseline, BaselineEntry, CodeSelection, LintOutcome, RULES, selected};
 use reclass::report::{self, Finding, Level, grouped};
 use reclass::style::{Paint, Style};
 use reclass::{Inventory, files};
 use serde::Serialize;
-use similar::TextDiff;
 
 use crate::commands::list::count;
 use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
@@ -242,13 +242,13 @@ const LARGEST_BASELINE: usize = 64 * 1024 * 1024;
 
 /// The change of a file as a unified diff, with secrets hidden.
 fn difference(file: &RepairedFile, paint: Paint, current: &Path) -> String {
-    let text = |bytes: &Option<Vec<u8>>| {
-        terminal::hidden(&String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()))
+    let shown = |bytes: &Vec<u8>| {
+        let text = terminal::hidden(&String::from_utf8_lossy(bytes));
+        ShownText { shown: text.clone(), text }
     };
-    let (before, after) = (text(&file.edited.before), text(&file.edited.after));
+    let [before, after] = [&file.edited.before, &file.edited.after].map(|bytes| bytes.as_ref().map(shown));
     let path = inert(&folder::real_relative(&file.edited.path, current).to_string_lossy());
-    let difference = TextDiff::from_lines(&before, &after);
-    let text = difference.unified_diff().context_radius(2).header(&path, &path).to_string();
+    let text = unified(before.as_ref(), after.as_ref(), &path, 2);
     let painted = text.lines().enumerate().map(|(number, line)| {
         let style = match line.as_bytes().first() {
             _ if number < 2 => Style::Heading,

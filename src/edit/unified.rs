@@ -3,18 +3,20 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, capture_diff_slices, group_diff_ops};
 
 /// A text of a file, and the same lines without secrets.
+#[derive(Debug)]
 pub struct ShownText {
+    /// The text.
     pub text: String,
     /// As many lines, which may be shown.
     pub shown: String,
 }
 
-/// The lines that differ, as they may be shown; empty if a text is too long to be shown. There are no lines around
-/// them, because these may hold values that the reader has no need to know.
-pub fn unified(before: Option<&ShownText>, after: Option<&ShownText>, path: &str) -> String {
+/// The lines that differ, as they may be shown, with this many lines around them; empty if a text is too long to be
+/// shown.
+pub fn unified(before: Option<&ShownText>, after: Option<&ShownText>, path: &str, context: usize) -> String {
     let lines = |side: Option<&ShownText>, shown: bool| -> Vec<String> {
         let text = side.map_or("", |side| if shown { &side.shown } else { &side.text });
         text.split_inclusive('\n').map(str::to_owned).collect()
@@ -25,24 +27,20 @@ pub fn unified(before: Option<&ShownText>, after: Option<&ShownText>, path: &str
         return String::new();
     }
     let mut out = String::new();
-    for op in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        if matches!(op, DiffOp::Equal { .. }) {
-            continue;
-        }
+    for hunk in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), context) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
         if out.is_empty() {
             let name = |side: Option<&ShownText>| if side.is_some() { path } else { "/dev/null" };
             // Writing to a string cannot fail.
             let _ = writeln!(out, "--- {}\n+++ {}", name(before), name(after));
         }
-        let (gone, come) = (op.old_range(), op.new_range());
+        let gone = first.old_range().start..last.old_range().end;
+        let come = first.new_range().start..last.new_range().end;
         let _ = writeln!(out, "@@ -{} +{} @@", place(&gone), place(&come));
-        for (sign, line) in old_shown[gone]
-            .iter()
-            .map(|line| ('-', line))
-            .chain(new_shown[come].iter().map(|line| ('+', line)))
-        {
+        for change in hunk.iter().flat_map(|op| op.iter_changes(&old_shown, &new_shown)) {
+            let line = change.value();
             let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
-            let _ = write!(out, "{sign}{line}{end}");
+            let _ = write!(out, "{}{line}{end}", change.tag());
         }
     }
     out
