@@ -19,9 +19,6 @@ pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> V
         items.sort_by(|a, b| key(a).as_str().cmp(&key(b).as_str()));
         return items;
     }
-    if items.iter().any(|item| matches!(key(item), Value::Float(number) if number.is_nan())) {
-        return insertion_sort(items, |a, b| compare(key(a), key(b)) == Some(Ordering::Less));
-    }
     items.sort_by(|a, b| compare(key(a), key(b)).unwrap_or(Ordering::Equal));
     items
 }
@@ -40,6 +37,8 @@ enum SortGroup {
 
 fn sort_group(value: &Value) -> SortGroup {
     match value {
+        // `nan` is neither less nor greater than anything, so its place depends on Python's algorithm.
+        Value::Float(number) if number.is_nan() => SortGroup::Other,
         Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => SortGroup::Number,
         Value::Str(_) => SortGroup::Str,
         Value::Binary(_) => SortGroup::Binary,
@@ -75,9 +74,6 @@ fn integer(value: &Value) -> Option<BigInt> {
 
 /// Exact, as in Python: the integer is not converted to a float.
 fn compare_float(float: f64, integer: &BigInt) -> Option<Ordering> {
-    if float.is_nan() {
-        return None;
-    }
     if float.is_infinite() {
         return float.partial_cmp(&0.0);
     }
@@ -95,32 +91,4 @@ fn microseconds(time: &DateTime) -> i64 {
     let clock = i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second);
     let seconds = days * 86400 + clock - i64::from(time.offset.unwrap_or(0));
     seconds * 1_000_000 + i64::from(time.microsecond)
-}
-
-/// Python's `list.sort` for short lists: with `nan` the result depends on the algorithm.
-fn insertion_sort<T>(mut items: Vec<T>, less: impl Fn(&T, &T) -> bool) -> Vec<T> {
-    let mut run = 2.min(items.len());
-    if run == 2 && less(&items[1], &items[0]) {
-        while run < items.len() && less(&items[run], &items[run - 1]) {
-            run += 1;
-        }
-        items[..run].reverse();
-    } else {
-        while run < items.len() && !less(&items[run], &items[run - 1]) {
-            run += 1;
-        }
-    }
-    for pivot in run..items.len() {
-        let (mut low, mut high) = (0, pivot);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if less(&items[pivot], &items[middle]) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        items[low..=pivot].rotate_right(1);
-    }
-    items
 }
