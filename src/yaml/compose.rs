@@ -231,9 +231,7 @@ impl<'a> NodeGraph<'a> {
         composer.document()?;
         match composer.events.next()? {
             (Event::StreamEnd, _) => Ok(composer.graph),
-            (_, span) => {
-                Err(refuse("expected a single document in the stream, but found another document", span))
-            }
+            (_, span) => Err(refuse(slip::SECOND_DOCUMENT, span)),
         }
     }
 }
@@ -299,7 +297,7 @@ impl<'a> Composer<'a> {
     fn alias(&mut self, anchor: &str, span: Span) -> Result<()> {
         let Some(target) = self.anchors.get(anchor) else {
             // A password can look like an alias, so messages contain no text of the file.
-            return Err(refuse("found an undefined alias", span));
+            return Err(refuse(slip::UNDEFINED_ALIAS, span));
         };
         // PyYAML builds a value that contains itself, which no answer can contain.
         let Some((size, height)) = target.size_and_height else {

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 
 use super::parse::Parser;
+use super::slip;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::source::{Site, Span};
 
@@ -37,12 +38,7 @@ pub struct SyntaxProblem {
 impl SyntaxProblem {
     /// A key without its value.
     pub fn missing_value(context_mark: Mark, mark: Mark) -> SyntaxProblem {
-        SyntaxProblem {
-            context: "while scanning a simple key",
-            context_mark,
-            problem: "could not find expected ':'",
-            mark,
-        }
+        SyntaxProblem { context: "while scanning a simple key", context_mark, problem: slip::NO_COLON, mark }
     }
 }
 
@@ -107,7 +103,9 @@ impl<'a> Events<'a> {
             Err(error) => {
                 let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
                 let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
-                return Err(syntax(format!("invalid UTF-8: byte 0x{byte:02x}"), place_after(valid)));
+                let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+                let help = if is_utf16 { UTF16 } else { "save the file as UTF-8" };
+                return Err(syntax(format!("invalid UTF-8: byte 0x{byte:02x}"), help, place_after(valid)));
             }
         };
         let (text, mark_length) = text.strip_prefix('\u{feff}').map_or((text, 0), |rest| (rest, 3));
@@ -116,7 +114,10 @@ impl<'a> Events<'a> {
                 Some(character) => format!("control character U+{:04X} is not allowed", u32::from(character)),
                 None => "control characters are not allowed".to_owned(),
             };
-            return Err(syntax(message, place_after(&text[..offset])));
+            let escape =
+                "remove the character, or write it as an escape between double quotes, such as \"\\x07\"";
+            let help = if text.as_bytes()[offset] == 0 { UTF16 } else { escape };
+            return Err(syntax(message, help, place_after(&text[..offset])));
         }
         Ok(Events { parser: Parser::new(text), text, mark_length })
     }
@@ -153,14 +154,17 @@ fn error(problem: &SyntaxProblem, text: &str) -> Error {
         fault = fault.note(format!("{begun} began here"), Some(place));
     }
     let before = text.get(..mark.offset).unwrap_or_default();
-    if problem.starts_with("did not find expected ',' or") && before.ends_with('$') {
+    if [slip::NO_COMMA_IN_LIST, slip::NO_COMMA_IN_MAPPING].contains(problem) && before.ends_with('$') {
         fault = fault.note("a text with a reference needs quotes between brackets", None);
     }
     fault.into()
 }
 
-fn syntax(message: String, (line, column): (u32, u32)) -> Error {
-    Fault::new(Kind::YamlSyntax { message, help: None }).at_site(site(line, column)).into()
+/// The help for a text in UTF-16, which looks like invalid UTF-8 or has the character 0.
+const UTF16: &str = "the file looks like UTF-16; save it as UTF-8";
+
+fn syntax(message: String, help: &str, (line, column): (u32, u32)) -> Error {
+    Fault::new(Kind::YamlSyntax { message, help: Some(help.into()) }).at_site(site(line, column)).into()
 }
 
 /// Line and column after a text, from zero.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::events::{Event, Mark, SyntaxProblem};
 use super::scan::{Scanned, Scanner, TokenData};
+use super::slip;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -146,7 +147,7 @@ impl<'a> Parser<'a> {
         }
         self.process_directives()?;
         if *self.peek()? != TokenData::DocumentStart {
-            return self.fail("", Mark::default(), "did not find expected <document start>");
+            return self.fail("", Mark::default(), slip::NO_DOCUMENT);
         }
         self.states.push(State::DocumentEnd);
         self.state = State::DocumentContent;
@@ -347,7 +348,7 @@ impl<'a> Parser<'a> {
                 self.node_then(State::BlockSequenceEntry, true, false)
             }
             TokenData::BlockEnd => self.finish(Event::SequenceEnd),
-            _ => self.fail_within("while parsing a block collection", "did not find expected '-' indicator"),
+            _ => self.fail_within("while parsing a block collection", slip::NO_DASH),
         }
     }
 
@@ -378,7 +379,7 @@ impl<'a> Parser<'a> {
                 self.node_then(State::BlockMappingValue, true, true)
             }
             TokenData::BlockEnd => self.finish(Event::MappingEnd),
-            _ => self.fail_within("while parsing a block mapping", "did not find expected key"),
+            _ => self.fail_within("while parsing a block mapping", slip::NO_KEY),
         }
     }
 
@@ -401,8 +402,7 @@ impl<'a> Parser<'a> {
         if *self.peek()? != TokenData::FlowSequenceEnd {
             if !first {
                 if *self.peek()? != TokenData::FlowEntry {
-                    return self
-                        .fail_within("while parsing a flow sequence", "did not find expected ',' or ']'");
+                    return self.fail_within("while parsing a flow sequence", slip::NO_COMMA_IN_LIST);
                 }
                 self.scanner.skip_token();
             }
@@ -446,8 +446,7 @@ impl<'a> Parser<'a> {
         if *self.peek()? != TokenData::FlowMappingEnd {
             if !first {
                 if *self.peek()? != TokenData::FlowEntry {
-                    return self
-                        .fail_within("while parsing a flow mapping", "did not find expected ',' or '}'");
+                    return self.fail_within("while parsing a flow mapping", slip::NO_COMMA_IN_MAPPING);
                 }
                 self.scanner.skip_token();
             }

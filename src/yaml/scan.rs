@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::events::{Mark, SyntaxProblem};
+use super::slip;
 
 /// A token and its position.
 #[derive(Debug)]
@@ -299,11 +300,7 @@ impl<'a> Scanner<'a> {
             }
             b'\'' | b'"' => self.fetch_possible_key(|scanner| scanner.scan_flow_scalar(byte == b'\'')),
             _ if self.starts_plain(byte) => self.fetch_possible_key(Scanner::scan_plain_scalar),
-            _ => self.fail(
-                "while scanning for the next token",
-                self.mark,
-                "found character that cannot start any token",
-            ),
+            _ => self.fail("while scanning for the next token", self.mark, slip::NO_TOKEN),
         }
     }
 
@@ -493,8 +490,7 @@ impl<'a> Scanner<'a> {
                 self.simple_key_allowed = false;
             }
             _ => {
-                let problem = "mapping values are not allowed in this context";
-                self.open_block(TokenData::BlockMappingStart, problem)?;
+                self.open_block(TokenData::BlockMappingStart, slip::NO_VALUES)?;
                 self.simple_key_allowed = self.flow_level == 0;
             }
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::events::Mark;
 use super::scan::{BLOCK_WORD, Scanned, Scanner, Token, TokenData, WORD};
+use super::slip;
 
 /// The white space between two words of a scalar.
 #[derive(Default)]
@@ -127,7 +128,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Scanned<Token<'a>> {
-        const CONTEXT: &str = "while scanning a quoted scalar";
+        const CONTEXT: &str = slip::IN_QUOTES;
         let start = self.mark;
         let quote = self.byte(0);
         let mut value = Cow::Borrowed("");
@@ -136,10 +137,10 @@ impl<'a> Scanner<'a> {
         let begin = self.mark.offset;
         loop {
             if self.document_indicator().is_some() {
-                return self.fail(CONTEXT, start, "found unexpected document indicator");
+                return self.fail(CONTEXT, start, slip::DOCUMENT_IN_QUOTES);
             }
             if self.is_end() {
-                return self.fail(CONTEXT, start, "found unexpected end of stream");
+                return self.fail(CONTEXT, start, slip::END_OF_TEXT);
             }
             gap.leading_blanks = false;
             while !self.is_blankz(0) {
@@ -207,7 +208,7 @@ impl<'a> Scanner<'a> {
                     b'_' => '\u{a0}',
                     b'L' => '\u{2028}',
                     b'P' => '\u{2029}',
-                    _ => return self.fail(CONTEXT, start, "found unknown escape character"),
+                    _ => return self.fail(CONTEXT, start, slip::UNKNOWN_ESCAPE),
                 });
                 0
             }

@@ -2,6 +2,7 @@
 
 use super::events::Mark;
 use super::scan::{Scanned, Scanner, Token, TokenData};
+use super::slip;
 
 /// Maximum number of digits of a version number.
 const NUMBER_LENGTH: usize = 9;
@@ -35,7 +36,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn scan_directive(&mut self) -> Scanned<Token<'a>> {
-        const CONTEXT: &str = "while scanning a directive";
+        const CONTEXT: &str = slip::IN_DIRECTIVE;
         let start = self.mark;
         self.skip();
         let name = self.read_alphas();
@@ -102,7 +103,7 @@ impl<'a> Scanner<'a> {
         let name = self.read_alphas();
         let closed = matches!(self.byte(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
         if name.is_empty() || !closed && !self.is_blankz(0) {
-            let context = if alias { "while scanning an alias" } else { "while scanning an anchor" };
+            let context = if alias { slip::IN_ALIAS } else { slip::IN_ANCHOR };
             return self.fail(context, start, "did not find expected alphabetic or numeric character");
         }
         let data = if alias { TokenData::Alias(name) } else { TokenData::Anchor(name) };

@@ -6,20 +6,38 @@
 use crate::base::error::{Error, Fault, Kind, Note};
 use crate::base::source::Site;
 
+// The problems that have a help, and the contexts that decide about it.
+pub const NO_TOKEN: &str = "found character that cannot start any token";
+pub const UNKNOWN_ESCAPE: &str = "found unknown escape character";
+pub const END_OF_TEXT: &str = "found unexpected end of stream";
+pub const DOCUMENT_IN_QUOTES: &str = "found unexpected document indicator";
+pub const NO_COLON: &str = "could not find expected ':'";
+pub const NO_VALUES: &str = "mapping values are not allowed in this context";
+pub const NO_DOCUMENT: &str = "did not find expected <document start>";
+pub const NO_KEY: &str = "did not find expected key";
+pub const NO_DASH: &str = "did not find expected '-' indicator";
+pub const NO_COMMA_IN_LIST: &str = "did not find expected ',' or ']'";
+pub const NO_COMMA_IN_MAPPING: &str = "did not find expected ',' or '}'";
+pub const SECOND_DOCUMENT: &str = "expected a single document in the stream, but found another document";
+pub const UNDEFINED_ALIAS: &str = "found an undefined alias";
+pub const IN_ALIAS: &str = "while scanning an alias";
+pub const IN_ANCHOR: &str = "while scanning an anchor";
+pub const IN_DIRECTIVE: &str = "while scanning a directive";
+pub const IN_QUOTES: &str = "while scanning a quoted scalar";
+
 /// Adds help to the syntax errors of a text. An unclosed quote is reported where it opens.
 pub(super) fn explain(mut error: Error, bytes: &[u8]) -> Error {
     let text = String::from_utf8_lossy(bytes);
     for fault in error.faults_mut() {
-        if let Kind::YamlSyntax { message, help: None } = &fault.kind
+        if let Kind::YamlSyntax { message, help: help @ None } = &mut fault.kind
             && let Some(site) = &fault.site
         {
             let place = SlipPlace::new(&text, site, fault.notes.first().and_then(|note| note.site.as_ref()));
-            let found = place.help(message);
-            if message.starts_with("found unexpected end of stream while scanning a quoted") {
+            let end = message.find(" while ").unwrap_or(message.len());
+            let (problem, context) = (&message[..end], message[end..].trim_start());
+            *help = place.help(problem, context);
+            if (problem, context) == (END_OF_TEXT, IN_QUOTES) {
                 report_at_opening(fault);
-            }
-            if let Kind::YamlSyntax { help, .. } = &mut fault.kind {
-                *help = found;
             }
         }
     }
@@ -62,99 +80,62 @@ impl<'t> SlipPlace<'t> {
         self.lines.get(self.line).copied().unwrap_or_default()
     }
 
-    fn help(&self, message: &str) -> Option<String> {
-        let is = |begin: &str| message.starts_with(begin);
-        if is("control character U+0000") || is("invalid UTF-8") && self.line == 0 && self.is_utf16() {
-            return Some("the file looks like UTF-16; save it as UTF-8".into());
-        }
-        if is("invalid UTF-8") {
-            return Some("save the file as UTF-8".into());
-        }
-        if is("control character") {
-            return Some(
-                "remove the character, or write it as an escape between double quotes, such as \"\\x07\""
-                    .into(),
-            );
-        }
+    fn help(&self, problem: &str, context: &str) -> Option<String> {
         if self.rest.starts_with('\t') || self.indentation_has_tab() {
             return Some("indent with spaces, not with a tab".into());
         }
-        self.template_help().or_else(|| self.mark_help(message)).or_else(|| self.structure_help(message))
-    }
-
-    /// Templates of Jinja, which reclass does not read.
-    fn template_help(&self) -> Option<String> {
+        // Templates of Jinja, which reclass does not read.
         if self.whole().contains("{%") {
             let help =
                 "reclass reads no templates: '{% … %}' belongs into files of Salt; between quotes it is text";
             return Some(help.into());
         }
-        self.whole()
-            .contains("{{")
-            .then(|| "'{{ … }}' needs quotes to be text; a reference to a parameter is '${path}'".into())
-    }
-
-    /// Marks that begin something else than a text.
-    fn mark_help(&self, message: &str) -> Option<String> {
+        if self.whole().contains("{{") {
+            let help = "'{{ … }}' needs quotes to be text; a reference to a parameter is '${path}'";
+            return Some(help.into());
+        }
         let quotes = |mark: char, meaning: &str| {
             Some(format!("a text that begins with '{mark}' needs quotes{meaning}"))
         };
-        if message.starts_with("found character that cannot start any token") {
-            return quotes(self.rest.chars().next()?, "");
+        let begun = self.begun.map_or(0, |line| line + 1);
+        match (problem, context) {
+            (NO_TOKEN, _) => quotes(self.rest.chars().next()?, ""),
+            (UNDEFINED_ALIAS, _) | (_, IN_ALIAS) => {
+                quotes('*', "; without them it refers to an anchor ('&name')")
+            }
+            (_, IN_ANCHOR) => quotes('&', "; without them it names an anchor"),
+            (_, IN_DIRECTIVE) => quotes('%', "; without them it begins a directive of YAML"),
+            (UNKNOWN_ESCAPE, _) => {
+                let help = "between double quotes, '\\' begins an escape: write '\\\\', or use single quotes";
+                Some(help.into())
+            }
+            (SECOND_DOCUMENT, _) => {
+                let help =
+                    "a file holds one document: remove this '---', or move the rest into a file of its own";
+                Some(help.into())
+            }
+            (END_OF_TEXT, IN_QUOTES) => Some("this quote is not closed".into()),
+            (DOCUMENT_IN_QUOTES, _) => Some(format!("the quote that opens at line {begun} is not closed")),
+            (NO_COLON, _) => self.missing_colon(self.begun?),
+            (NO_VALUES, _) => self.stray_colon(),
+            (NO_DOCUMENT | NO_KEY | NO_DASH | NO_COMMA_IN_LIST | NO_COMMA_IN_MAPPING, _) => {
+                self.early_quote().or_else(|| self.unfinished(problem, begun))
+            }
+            _ => None,
         }
-        if message.starts_with("found an undefined alias") || message.ends_with("while scanning an alias") {
-            return quotes('*', "; without them it refers to an anchor ('&name')");
-        }
-        if message.ends_with("while scanning an anchor") {
-            return quotes('&', "; without them it names an anchor");
-        }
-        if message.ends_with("directive name") || message.ends_with("while scanning a directive") {
-            return quotes('%', "; without them it begins a directive of YAML");
-        }
-        if message.starts_with("found unknown escape character") {
-            let help = "between double quotes, '\\' begins an escape: write '\\\\', or use single quotes";
-            return Some(help.into());
-        }
-        None
     }
 
-    /// Colons, quotes, brackets and indentation that do not fit.
-    fn structure_help(&self, message: &str) -> Option<String> {
-        let is = |begin: &str| message.starts_with(begin);
-        let begun = self.begun.map_or(0, |line| line + 1);
-        if is("expected a single document") {
-            let help =
-                "a file holds one document: remove this '---', or move the rest into a file of its own";
-            return Some(help.into());
-        }
-        if is("found unexpected end of stream while scanning a quoted") {
-            return Some("this quote is not closed".into());
-        }
-        if is("found unexpected document indicator") {
-            return Some(format!("the quote that opens at line {begun} is not closed"));
-        }
-        if is("could not find expected ':'") {
-            return self.missing_colon(self.begun?);
-        }
-        if is("mapping values are not allowed") {
-            return self.stray_colon();
-        }
-        if is("did not find expected")
-            && let Some(help) = self.early_quote()
-        {
-            return Some(help);
-        }
-        if is("did not find expected ',' or") {
-            let (open, close) = if message.contains("']'") { ('[', ']') } else { ('{', '}') };
-            return Some(format!(
-                "the '{open}' at line {begun} is not closed by '{close}', or a ',' is missing"
-            ));
-        }
-        if is("did not find expected key") || is("did not find expected '-' indicator") {
-            let first = self.before.trim().is_empty();
-            return first.then(|| "the line needs the indentation of its neighbours".into());
-        }
-        None
+    /// A list or a mapping that does not end where it should.
+    fn unfinished(&self, problem: &str, begun: usize) -> Option<String> {
+        let (open, close) = match problem {
+            NO_COMMA_IN_LIST => ('[', ']'),
+            NO_COMMA_IN_MAPPING => ('{', '}'),
+            NO_KEY | NO_DASH if self.before.trim().is_empty() => {
+                return Some("the line needs the indentation of its neighbours".into());
+            }
+            _ => return None,
+        };
+        Some(format!("the '{open}' at line {begun} is not closed by '{close}', or a ',' is missing"))
     }
 
     /// A line that has to be a key or an entry of a list.
@@ -208,11 +189,6 @@ impl<'t> SlipPlace<'t> {
         let line = self.whole();
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
         line[..blank].contains('\t')
-    }
-
-    /// Whether the first bytes, which are not UTF-8, are the mark of UTF-16.
-    fn is_utf16(&self) -> bool {
-        self.before.is_empty() && self.rest.starts_with("\u{fffd}\u{fffd}")
     }
 }
 
