@@ -9,21 +9,10 @@ impl Kind {
     }
 
     fn full_help(&self) -> Option<String> {
+        if let Some(name) = self.similar() {
+            return Some(format!("'{name}' is similar"));
+        }
         match self {
-            Kind::UnknownSetting { similar: Some(name), .. }
-            | Kind::SettingValue { similar: Some(name), .. }
-            | Kind::SettingOdd { similar: Some(name), .. }
-            | Kind::UnknownRule { similar: Some(name), .. }
-            | Kind::UnknownSection { similar: Some(name), .. }
-            | Kind::MergeOption { similar: Some(name), .. }
-            | Kind::DirectoryNotFound { similar: Some(name), .. }
-            | Kind::NodeNotFound { similar: Some(name), .. }
-            | Kind::ClassNotFound { similar: Some(name), .. }
-            | Kind::NothingToExplain { similar: Some(name), .. }
-            | Kind::NothingMatches { similar: Some(name), .. }
-            | Kind::GitBranch { similar: Some(name), .. }
-            | Kind::ClassReference { similar: Some(name), .. }
-            | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
             Kind::ConfigurationUnread { .. } => {
                 Some("name it: --config FILE, or the setting 'config_file' in Salt and Python".into())
             }

@@ -13,6 +13,10 @@ macro_rules! quoted {
         return Some($field)
     };
     (query $field:ident $other:ident) => {};
+    (similar $field:ident similar) => {
+        return $field.as_deref()
+    };
+    (similar $field:ident $other:ident) => {};
     (paths $all:ident $field:ident path) => {
         $all.push($field)
     };
@@ -46,6 +50,11 @@ macro_rules! kinds {
             #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
             pub fn query_mut(&mut self) -> Option<&mut String> {
                 match self { $( Kind::$name { $($field),* } => { $( quoted!(query $field $field); )* None } )* }
+            }
+            /// The name that was probably meant: the field `similar`.
+            #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
+            pub(super) fn similar(&self) -> Option<&str> {
+                match self { $( Kind::$name { $($field),* } => { $( quoted!(similar $field $field); )* None } )* }
             }
             /// The paths in the message: the fields `path`, `folder` and `files`. For a revision of git, the
             /// caller replaces them by display names.

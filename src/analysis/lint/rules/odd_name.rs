@@ -48,18 +48,3 @@ fn odd(linter: &Linter<'_>, file: &SurveyedFile) -> Option<Fault> {
 fn is_text(name: &str) -> bool {
     parse_value(name).is_ok_and(|value| matches!(value, Value::Str(text) if *text == *name))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::is_text;
-
-    #[test]
-    fn names_that_yaml_reads_as_text() {
-        for (name, text) in [("no", false), ("1", false), ("1.5", false), ("null", false), ("@a", false)] {
-            assert_eq!(is_text(name), text, "{name}");
-        }
-        for name in ["a", "no.x", "x.1", "1.2.3", "a-b_c"] {
-            assert!(is_text(name), "{name}");
-        }
-    }
-}

@@ -127,15 +127,25 @@ fn removals(linter: &Linter<'_>) -> FxHashMap<Origin, Removal> {
 
 /// The origin and the text of an item that removes others. References in the text may come to anything.
 fn removal(item: &Slot, strategy: &Strategy) -> Option<(Origin, String)> {
-    let text = match strategy {
-        Strategy::By { keys, .. } => {
-            let texts: Option<Vec<String>> = keys.iter().map(|key| key_text(item, key)).collect();
-            let texts = texts.filter(|texts| texts.iter().any(|text| text.starts_with('~')))?;
-            texts.iter().map(|text| text.trim_start_matches('~')).collect::<Vec<_>>().join(", ")
-        }
-        _ => plain_text(item)?.strip_prefix('~')?.to_owned(),
+    let texts = texts(item, strategy)?;
+    let removes = texts.iter().any(|text| text.starts_with('~'));
+    let bare = |text: &'_ String| match strategy {
+        Strategy::By { .. } => text.trim_start_matches('~').to_owned(),
+        _ => text.replacen('~', "", 1),
     };
-    Some((item.origin(), text))
+    let bare: Vec<String> = texts.iter().map(bare).collect();
+    removes.then(|| (item.origin(), bare.join(", ")))
+}
+
+/// The text of an item, or those of its keys.
+fn texts(item: &Slot, strategy: &Strategy) -> Option<Vec<String>> {
+    let entries = match (strategy, item) {
+        (Strategy::By { .. }, Slot::Raw(raw)) => &raw.entries,
+        (Strategy::By { .. }, Slot::Map(map)) => &map.entries,
+        (Strategy::By { .. }, _) => return None,
+        _ => return plain_text(item).map(|text| vec![text]),
+    };
+    strategy.keys().iter().map(|key| plain_text(entries.get(&**key)?)).collect()
 }
 
 /// The texts by which removals name the items of lists.
@@ -177,13 +187,8 @@ impl ItemTexts {
             self.anything = true;
             return;
         }
-        let text = match strategy {
-            Strategy::By { keys, .. } => {
-                let texts: Option<Vec<String>> = keys.iter().map(|key| key_text(item, key)).collect();
-                texts.map(|texts| texts.iter().map(|text| unescaped(text)).collect::<Vec<_>>().join(", "))
-            }
-            _ => plain_text(item).map(|text| unescaped(&text).to_owned()),
-        };
+        let text = texts(item, strategy);
+        let text = text.map(|texts| texts.iter().map(|text| unescaped(text)).collect::<Vec<_>>().join(", "));
         self.known.extend(text);
     }
 
@@ -200,14 +205,6 @@ fn unescaped(text: &str) -> &str {
 fn plain_text(item: &Slot) -> Option<String> {
     match item {
         Slot::Value(value, _) => Some(pystr::str(value)),
-        _ => None,
-    }
-}
-
-fn key_text(item: &Slot, key: &Text) -> Option<String> {
-    match item {
-        Slot::Raw(raw) => plain_text(raw.entries.get(&**key)?),
-        Slot::Map(map) => plain_text(map.entries.get(&**key)?),
         _ => None,
     }
 }
