@@ -19,7 +19,7 @@ use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::IncludeChains;
 use crate::engine::sequence::{IncludedFile, ListedClass};
 use crate::model::catalog::{Catalog, CatalogEntry};
-use crate::model::layer::{Applications, Layer};
+use crate::model::layer::{Applications, ClassEntry, Layer};
 
 /// One node.
 #[derive(Debug)]
@@ -142,6 +142,15 @@ impl Survey {
         self.by_file.get(&file).and_then(|at| self.files.get(*at))
     }
 
+    /// The class files by name, of several with one name the first. Which one a node would use is unknown.
+    pub fn class_files(&self) -> ClassFiles<'_> {
+        let mut classes = FxHashMap::default();
+        for (at, file) in self.files.iter().enumerate().filter(|(_, file)| file.is_class) {
+            classes.entry(&*file.name).or_insert(at);
+        }
+        ClassFiles(classes)
+    }
+
     /// The nodes that a file contributes to.
     pub fn users(&self, file: &SurveyedFile) -> impl Iterator<Item = &Surveyed> {
         file.nodes.iter().filter_map(|at| self.nodes.get(*at))
@@ -156,6 +165,29 @@ impl Survey {
     /// The names of the nodes with these indexes.
     pub fn names(&self, nodes: &[usize]) -> Vec<Text> {
         nodes.iter().filter_map(|at| self.nodes.get(*at)).map(|node| node.name.clone()).collect()
+    }
+}
+
+/// The indexes of class files by name.
+pub struct ClassFiles<'s>(FxHashMap<&'s str, usize>);
+
+impl ClassFiles<'_> {
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.keys().copied()
+    }
+
+    /// The files of the classes that an entry without references names. A pattern names several, but not the file
+    /// `own` that has the entry.
+    pub fn named(&self, entry: &ClassEntry, own: usize) -> Vec<usize> {
+        let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+        if let Some(class) = names.find_map(|name| self.0.get(&**name)) {
+            return vec![*class];
+        }
+        let Some(pattern) = entry.pattern() else { return Vec::new() };
+        let fitting = self.0.iter().filter(|(name, class)| **class != own && pattern.matches(name));
+        let mut classes: Vec<usize> = fitting.map(|(_, class)| *class).collect();
+        classes.sort_unstable();
+        classes
     }
 }
 

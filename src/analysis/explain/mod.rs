@@ -93,15 +93,6 @@ pub fn explain(
     })?
 }
 
-/// Explains parameters of a node with known layers.
-pub fn explain_in(
-    computation: &Computation<'_>,
-    layers: &Layers,
-    selection: &Selection,
-) -> Result<Explanation> {
-    explain_layers(computation, layers, None, selection)
-}
-
 fn explain_layers(
     computation: &Computation<'_>,
     layers: &Layers,

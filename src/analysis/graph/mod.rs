@@ -6,11 +6,10 @@ mod picture;
 mod tables;
 
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::survey::{Survey, Surveyed, SurveyedFile, chosen_nodes};
+use crate::analysis::survey::{ClassFiles, Survey, Surveyed, SurveyedFile, chosen_nodes};
 use crate::base::error::Result;
-use crate::base::pattern::Glob;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::Inventory;
@@ -95,16 +94,18 @@ fn of_nodes(survey: &Survey, chosen: &[&Surveyed], unused: bool) -> Graph {
             entry.insert((listed.class.clone(), (listed.origin.file, listed.origin.node)));
         }
     }
-    let by_name = ByName::of(survey);
-    for node in chosen.iter().filter(|node| node.layers.is_err()) {
-        listed_in_files(&by_name, (FileKind::Node, &node.name), &mut lists);
-    }
-    if unused {
-        for file in survey.files.iter().filter(|file| file.is_class && file.nodes.is_empty()) {
+    let classes = survey.class_files();
+    let broken = chosen.iter().filter(|node| node.is_broken());
+    let mut broken: FxHashSet<&Text> = broken.map(|node| &node.name).collect();
+    for (at, file) in survey.files.iter().enumerate() {
+        if file.is_class && unused && file.nodes.is_empty() {
             lists.entry((FileKind::Class, file.name.clone())).or_default();
-            listed_in_files(&by_name, (FileKind::Class, &file.name), &mut lists);
+            listed_in_files(survey, &classes, at, &mut lists);
+        } else if !file.is_class && broken.remove(&file.name) {
+            listed_in_files(survey, &classes, at, &mut lists);
         }
     }
+    let by_name = ByName::of(survey);
     // Missing classes that are ignored.
     let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
     for class in missing {
@@ -141,40 +142,27 @@ impl<'s> ByName<'s> {
     fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
         self.0.get(&(kind, name)).copied()
     }
-
-    /// The classes that match a pattern in this file, sorted.
-    fn matching(&self, pattern: &Glob, own: (FileKind, &str)) -> Vec<Text> {
-        let classes = self.0.keys().filter(|file| file.0 == FileKind::Class && **file != own);
-        let mut names: Vec<&str> =
-            classes.map(|(_, name)| *name).filter(|name| pattern.matches(name)).collect();
-        names.sort_unstable();
-        names.into_iter().map(Text::from).collect()
-    }
 }
 
 /// The list entries in a file that no linearization covers, and in the files of the classes in it, recursively.
 /// Names with references are skipped, because they cannot be resolved.
-fn listed_in_files(by_name: &ByName<'_>, (kind, name): (FileKind, &Text), lists: &mut Lists) {
-    let mut waiting = vec![(kind, name.clone())];
-    let mut seen = IndexSet::new();
-    while let Some((kind, name)) = waiting.pop() {
-        let file = by_name.file(kind, &name);
-        let Some(layer) = file.and_then(|file| file.layer.as_ref().ok()) else { continue };
+fn listed_in_files(survey: &Survey, classes: &ClassFiles<'_>, first: usize, lists: &mut Lists) {
+    let mut waiting = vec![first];
+    let mut seen = FxHashSet::default();
+    while let Some(at) = waiting.pop() {
+        let Some(SurveyedFile { is_class, name, layer: Ok(layer), .. }) = survey.files.get(at) else {
+            continue;
+        };
+        let kind = if *is_class { FileKind::Class } else { FileKind::Node };
         for entry in layer.classes.iter().filter(|entry| entry.template.is_none()) {
-            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            let class = names.find(|name| by_name.file(FileKind::Class, name).is_some());
-            let classes = match (class, entry.pattern()) {
-                (None, Some(pattern)) => by_name.matching(&pattern, (kind, &name)),
-                (class, _) => vec![class.unwrap_or(&entry.lookup).clone()],
-            };
-            let place = (entry.origin.file, entry.origin.node);
-            for class in classes {
+            let found = classes.named(entry, at);
+            let missing = found.is_empty().then_some(&entry.lookup);
+            for class in found.iter().map(|class| &survey.files[*class].name).chain(missing) {
+                let place = (entry.origin.file, entry.origin.node);
                 lists.entry((kind, name.clone())).or_default().insert((class.clone(), place));
-                if seen.insert(class.clone()) {
-                    lists.entry((FileKind::Class, class.clone())).or_default();
-                    waiting.push((FileKind::Class, class));
-                }
+                lists.entry((FileKind::Class, class.clone())).or_default();
             }
+            waiting.extend(found.into_iter().filter(|class| seen.insert(*class)));
         }
     }
 }

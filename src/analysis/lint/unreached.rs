@@ -7,20 +7,14 @@ use rustc_hash::FxHashMap;
 
 use super::linter::Linter;
 use super::param::MOST_SIMILAR;
+use crate::analysis::survey::ClassFiles;
 use crate::base::error::{Fault, Kind};
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
 
-/// The classes of all branches by name. Which branch a node would use is unknown.
-type Classes<'a> = FxHashMap<&'a str, usize>;
-
 /// Checks the lists of all class files that no node uses, or may use.
 pub fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    let files = &linter.survey.files;
-    let mut classes = Classes::default();
-    for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {
-        classes.entry(&*file.name).or_insert(at);
-    }
+    let (files, classes) = (&linter.survey.files, linter.survey.class_files());
     let state = vec![VisitState::New; files.len()];
     let mut walk = Walk { linter, classes, state, similar: FxHashMap::default(), found };
     for at in 0..files.len() {
@@ -41,7 +35,7 @@ enum VisitState {
 
 struct Walk<'a, 'l> {
     linter: &'l Linter<'l>,
-    classes: Classes<'l>,
+    classes: ClassFiles<'l>,
     state: Vec<VisitState>,
     /// Similar names of unknown classes, cached because many files list the same names.
     similar: FxHashMap<Text, Option<String>>,
@@ -72,19 +66,9 @@ impl<'l> Walk<'_, 'l> {
     fn targets(&self, at: usize) -> IntoIter<Target<'l>> {
         let mut targets = Vec::new();
         for entry in self.entries(at).iter().filter(|entry| entry.template.is_none()) {
-            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            let class = names.find_map(|name| self.classes.get(&**name)).copied();
-            let before = targets.len();
-            if let (None, Some(pattern)) = (class, entry.pattern()) {
-                let classes =
-                    self.classes.iter().filter(|(name, class)| **class != at && pattern.matches(name));
-                targets.extend(classes.map(|(_, class)| (entry, Some(*class))));
-                // The files are sorted by name.
-                targets[before..].sort_unstable_by_key(|(_, class)| *class);
-            }
-            if targets.len() == before {
-                targets.push((entry, class));
-            }
+            let classes = self.classes.named(entry, at);
+            let missing = classes.is_empty().then_some((entry, None));
+            targets.extend(classes.into_iter().map(|class| (entry, Some(class))).chain(missing));
         }
         targets.into_iter()
     }
@@ -112,7 +96,7 @@ impl<'l> Walk<'_, 'l> {
         let is_sought = self.similar.len() < MOST_SIMILAR;
         let known = self.similar.entry(entry.lookup.clone());
         let similar = known.or_insert_with_key(|name| {
-            let similar = || crate::base::similar::class(name, self.classes.keys().copied());
+            let similar = || crate::base::similar::class(name, self.classes.names());
             is_sought.then(similar).flatten().map(str::to_owned)
         });
         let similar = similar.clone().filter(|_| !entry.wild);
