@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{ExplainedDifference, ProgramComparison};
-use crate::analysis::diff::{NAMED, PROGRAMS, blocks, count, summary_lines};
-use crate::base::error::inert;
+use crate::analysis::diff::{NAMED, PROGRAMS, blocks, count, listed, summary_lines};
 use crate::output::style::{Paint, Style};
 use crate::yaml::emit::{EmitOptions, emit};
 
@@ -30,13 +29,10 @@ fn written(
         out.push_str(&blocks(cause));
     }
     if !comparison.unanswered.is_empty() {
-        let named: Vec<String> = comparison.unanswered.iter().take(NAMED).map(|name| inert(name)).collect();
-        let more = comparison.unanswered.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = listed(&comparison.unanswered, NAMED);
         let number = count(comparison.unanswered.len(), "node");
         let verb = if comparison.unanswered.len() == 1 { "is" } else { "are" };
-        let _ =
-            writeln!(out, "{number} {verb} not compared, without an old answer: {}{more}", named.join(", "));
+        let _ = writeln!(out, "{number} {verb} not compared, without an old answer: {named}");
     }
     out.push_str(&counted(comparison));
     out.push_str(&remedy(comparison));

@@ -27,7 +27,7 @@ pub(super) use nodes::{NodeDifference, Renderer};
 pub(super) use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
-pub(super) use text::{PROGRAMS, blocks, count, summary_lines};
+pub(super) use text::{PROGRAMS, blocks, count, listed, summary_lines};
 pub use values::Section;
 pub(super) use values::{NodeChange, changes};
 

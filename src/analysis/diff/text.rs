@@ -124,7 +124,7 @@ pub(in crate::analysis) fn count(number: usize, what: &str) -> String {
 }
 
 /// The first names and the number of further ones.
-fn listed(nodes: &[Text], most: usize) -> String {
+pub(in crate::analysis) fn listed(nodes: &[Text], most: usize) -> String {
     let names: Vec<String> = nodes.iter().take(most).map(|name| inert(name)).collect();
     let mut text = names.join(", ");
     if let Some(more @ 1..) = nodes.len().checked_sub(most) {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::tables::{LeafSection, NumberedTable, Tables};
-use super::{ByName, FileKind, Graph, Vertex};
+use super::{ByName, FileKind, Graph};
 use crate::analysis::explain::{ExplainedLeaf, leaves as explained};
 use crate::analysis::lint::rule;
 use crate::analysis::survey::{Survey, Surveyed, chosen_nodes};
@@ -23,6 +23,7 @@ use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::engine::sequence::IncludedBy;
+use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::Operand;
 use crate::model::template::Template;
@@ -283,11 +284,11 @@ impl Maker<'_> {
         drop(count);
 
         let by_name = ByName::of(self.survey);
-        let mut sets = Vec::new();
-        let mut references = Vec::new();
+        let (mut sets, mut references) = (Vec::new(), Vec::new());
         for file in &graph.files {
-            sets.push(self.sets(&mut tables, &by_name, file));
-            references.push(self.references(&mut tables, &by_name, file));
+            let layer = by_name.file(file.kind, &file.name).and_then(|file| file.layer.as_ref().ok());
+            sets.push(layer.map(|layer| self.sets(&mut tables, layer)).unwrap_or_default());
+            references.push(layer.map(|layer| self.references(&mut tables, layer)).unwrap_or_default());
         }
         let merge_options = self.merge_options(&mut tables, &by_name);
         let (rules, findings) = found_by_rule(&options.findings, &position);
@@ -327,15 +328,7 @@ impl Maker<'_> {
     }
 
     /// The values that a file sets.
-    fn sets(
-        &self,
-        tables: &mut Tables,
-        by_name: &ByName<'_>,
-        file: &Vertex,
-    ) -> Vec<(usize, usize, Option<usize>)> {
-        let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
-            return Vec::new();
-        };
+    fn sets(&self, tables: &mut Tables, layer: &Layer) -> Vec<(usize, usize, Option<usize>)> {
         let prefixes = Prefixes::new(self.computation.settings);
         let mut found = Vec::new();
         for (map, section) in
@@ -369,10 +362,7 @@ impl Maker<'_> {
     }
 
     /// The references in a file.
-    fn references(&self, tables: &mut Tables, by_name: &ByName<'_>, file: &Vertex) -> Vec<PageReference> {
-        let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
-            return Vec::new();
-        };
+    fn references(&self, tables: &mut Tables, layer: &Layer) -> Vec<PageReference> {
         let computation = self.computation;
         let prefixes = Prefixes::new(computation.settings);
         let mut rows: Vec<PageReference> = Vec::new();

@@ -1,8 +1,11 @@
 //! The lists of layers that merge options are about.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use super::linter::Linter;
+use crate::analysis::survey::Surveyed;
 use crate::base::value::Key;
 use crate::model::layer::Layer;
 use crate::model::merge_options::{PathRules, enabled};
@@ -12,8 +15,8 @@ use crate::model::slot::Slot;
 /// one. Nodes have layers of their own if they have other declarations.
 pub fn each_list<'l>(linter: &'l Linter<'_>, visitor: &mut dyn FnMut(&[Key], &'l PathRules, &'l Slot)) {
     let mut seen: FxHashSet<*const Layer> = FxHashSet::default();
-    let layers = linter.survey.nodes.iter().flat_map(|node| node.all_layers());
-    for layer in layers.filter(|layer| seen.insert(&***layer)) {
+    let layers = linter.survey.nodes.iter().flat_map(Surveyed::all_layers);
+    for layer in layers.filter(|layer| seen.insert(Arc::as_ptr(layer))) {
         lists(linter, layer, visitor);
     }
 }

@@ -50,8 +50,9 @@ impl<'a> Constant<'a> {
 }
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    if !linter.context.settings.strict_constant_parameters {
-        MergedSection::ALL.iter().for_each(|section| check_section(linter, *section, found));
+    let is_error = linter.context.settings.strict_constant_parameters;
+    for section in MergedSection::ALL.into_iter().filter(|_| !is_error) {
+        check_section(linter, section, found);
     }
 }
 
