@@ -8,6 +8,7 @@ pub mod failpoints;
 pub mod json;
 pub mod keys;
 pub mod lock;
+pub mod number;
 pub mod old_rules;
 pub mod panics;
 pub mod parallel;

@@ -279,7 +279,7 @@ fn around(document: Document, root: Node, path: &[Text]) -> Document {
 /// The layer of a value that cannot be read. What depends on it fails silently.
 fn unreadable(path: &[Text], file: FileId) -> Layer {
     let origin = Origin { file, node: 0 };
-    let slot = Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin);
+    let slot = Slot::Text(Arc::new(Template::new("".into(), Vec::new())), origin);
     let names = std::iter::once(Text::from(PARAMETERS)).chain(path.iter().cloned());
     let slot = names.collect::<Vec<Text>>().into_iter().rev().fold(slot, |slot, name| {
         let entries = std::iter::once((Key::from(name), slot)).collect();

@@ -9,6 +9,7 @@ use super::memo::{SlotKey, SlotState};
 use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::MAX_FAULTS;
 use crate::base::failpoints::failpoint;
+use crate::base::number::Number;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::value::{CONTAINER, Map, Value};
@@ -66,9 +67,9 @@ impl Evaluator<'_> {
     pub(super) fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
         if !map.dynamic && !map.stacked {
             self.use_map(map);
-            return self.plain(&map.constant, |evaluator| evaluator.deep_entries(&map.entries));
+            return self.plain(&map.results.constant, |evaluator| evaluator.deep_entries(&map.entries));
         }
-        self.container(Slot::Map(map.clone()), |evaluator| {
+        self.container(&map.results.number, map.origin, |evaluator| {
             evaluator.use_map(map);
             evaluator.deep_entries(&map.entries)
         })
@@ -76,9 +77,9 @@ impl Evaluator<'_> {
 
     fn deep_raw(&mut self, raw: &Arc<RawSlot>) -> Result<Value, Stop> {
         if !raw.dynamic {
-            return self.plain(&raw.constant, |evaluator| evaluator.deep_entries(&raw.entries));
+            return self.plain(&raw.results.constant, |evaluator| evaluator.deep_entries(&raw.entries));
         }
-        self.container(Slot::Raw(raw.clone()), |evaluator| evaluator.deep_entries(&raw.entries))
+        self.container(&raw.results.number, raw.origin, |evaluator| evaluator.deep_entries(&raw.entries))
     }
 
     fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
@@ -108,9 +109,9 @@ impl Evaluator<'_> {
 
     fn deep_list(&mut self, list: &Arc<ListSlot>) -> Result<Value, Stop> {
         if !list.dynamic {
-            return self.plain(&list.constant, |evaluator| evaluator.deep_items(&list.items));
+            return self.plain(&list.results.constant, |evaluator| evaluator.deep_items(&list.items));
         }
-        self.container(Slot::List(list.clone()), |evaluator| evaluator.deep_items(&list.items))
+        self.container(&list.results.number, list.origin, |evaluator| evaluator.deep_items(&list.items))
     }
 
     fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
@@ -155,15 +156,16 @@ impl Evaluator<'_> {
     /// Computes a container once, and detects a container inside of itself.
     fn container(
         &mut self,
-        container: Slot,
+        number: &Number,
+        origin: Origin,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let (key, origin) = (SlotKey::of(&container), container.origin());
+        let key = SlotKey::of_container(number);
         if let Some((value, size)) = self.class_memo.as_ref().and_then(|memo| memo.value(key)) {
             self.size = *size;
             return Ok(value.clone());
         }
-        let index = match self.values.begin(key, || container) {
+        let index = match self.values.begin(key) {
             Ok(index) => index,
             Err(SlotState::Done { result: (value, size), own }) => {
                 self.size = *size;

@@ -5,7 +5,7 @@
 //! `allow_…` settings (rulings M1–M5). Values that later ones replace are not evaluated (R16). At the end, they
 //! are examined for missing references (R6).
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -17,7 +17,7 @@ use crate::base::source::Origin;
 use crate::base::value::{Key, ObjectCopies, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
-use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
+use crate::model::slot::{ListSlot, MapSlot, Results, Slot, StackEntry, StackSlot, from_value};
 
 /// Values that later ones replaced, to be examined after everything else is evaluated.
 pub(super) struct Replaced {
@@ -449,7 +449,7 @@ impl Evaluator<'_> {
                     other => other.clone(),
                 };
                 let items = shared.items.iter().map(copy).collect();
-                ListSlot { items, origin, dynamic: shared.dynamic, constant: OnceLock::new() }
+                ListSlot { items, origin, dynamic: shared.dynamic, results: Results::default() }
             }),
             other => ListSlot::new(items(&other, before).collect(), origin),
         };

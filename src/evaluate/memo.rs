@@ -1,35 +1,34 @@
 //! A memo keeps the results of slots, and detects slots that need themselves.
 //!
 //! A result belongs to the content of a slot: the same text from the same place in a file has the same value
-//! wherever merging copies it. The memo holds a slot that has a state, so no other slot can get its key.
-
-use std::sync::Arc;
+//! wherever merging copies it. Whatever changes the content gives it another number.
 
 use rustc_hash::FxHashMap;
 
+use crate::base::number::Number;
 use crate::base::source::Origin;
 use crate::model::slot::Slot;
 
-/// Identifies the content of a slot, as long as somebody holds the slot.
+/// Identifies the content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct SlotKey(usize, Origin);
+pub(super) struct SlotKey(u64, Origin);
 
 impl SlotKey {
     /// The key of a slot that needs evaluation. A plain value needs none.
     pub(super) fn of(slot: &Slot) -> SlotKey {
         match slot {
             Slot::Value(_, origin) => SlotKey(0, *origin),
-            Slot::Text(template, origin) => SlotKey(Arc::as_ptr(template) as usize, *origin),
-            Slot::Query(query, origin) => SlotKey(Arc::as_ptr(query) as usize, *origin),
-            Slot::List(list) => SlotKey::of_container(list),
-            Slot::Raw(raw) => SlotKey::of_container(raw),
-            Slot::Map(map) => SlotKey::of_container(map),
-            Slot::Stack(stack) => SlotKey::of_container(stack),
+            Slot::Text(template, origin) => SlotKey(template.number.get(), *origin),
+            Slot::Query(query, origin) => SlotKey(query.number.get(), *origin),
+            Slot::List(list) => SlotKey::of_container(&list.results.number),
+            Slot::Raw(raw) => SlotKey::of_container(&raw.results.number),
+            Slot::Map(map) => SlotKey::of_container(&map.results.number),
+            Slot::Stack(stack) => SlotKey::of_container(&stack.number),
         }
     }
 
-    fn of_container<T>(container: &Arc<T>) -> SlotKey {
-        SlotKey(Arc::as_ptr(container) as usize, Origin::NONE)
+    pub(super) fn of_container(number: &Number) -> SlotKey {
+        SlotKey(number.get(), Origin::NONE)
     }
 }
 
@@ -50,7 +49,7 @@ pub(super) enum SlotState<T> {
 /// The states of many slots or containers.
 pub(super) struct Memo<T> {
     indexes: FxHashMap<SlotKey, usize>,
-    states: Vec<(Slot, SlotState<T>)>,
+    states: Vec<(SlotKey, SlotState<T>)>,
 }
 
 impl<T> Default for Memo<T> {
@@ -74,17 +73,13 @@ impl<T> Memo<T> {
 
     /// Starts a computation, to be finished by [`Memo::end`]. The error is the state of one that was started
     /// before.
-    pub(super) fn begin(
-        &mut self,
-        key: SlotKey,
-        slot: impl FnOnce() -> Slot,
-    ) -> Result<usize, &SlotState<T>> {
+    pub(super) fn begin(&mut self, key: SlotKey) -> Result<usize, &SlotState<T>> {
         let new = self.states.len();
         let index = *self.indexes.entry(key).or_insert(new);
         if index < new {
             return Err(&self.states[index].1);
         }
-        self.states.push((slot(), SlotState::Pending));
+        self.states.push((key, SlotState::Pending));
         Ok(index)
     }
 
@@ -103,8 +98,8 @@ impl<T> Memo<T> {
 
     /// All results that do not depend on the node's own paths.
     pub(super) fn into_shared(self) -> SharedMemo<T> {
-        let shared = self.states.into_iter().filter_map(|(slot, state)| match state {
-            SlotState::Done { result, own: false } => Some((SlotKey::of(&slot), (slot, result))),
+        let shared = self.states.into_iter().filter_map(|(key, state)| match state {
+            SlotState::Done { result, own: false } => Some((key, result)),
             _ => None,
         });
         let mut shared: SharedMemo<T> = shared.collect();
@@ -113,5 +108,5 @@ impl<T> Memo<T> {
     }
 }
 
-/// Results for several nodes, with their slots.
-pub(super) type SharedMemo<T> = FxHashMap<SlotKey, (Slot, T)>;
+/// Results for several nodes.
+pub(super) type SharedMemo<T> = FxHashMap<SlotKey, T>;

@@ -396,7 +396,7 @@ impl<'a> Evaluator<'a> {
         if let Some(found) = self.class_memo.as_ref().and_then(|memo| memo.whnf(key)) {
             return Ok(found.clone());
         }
-        let index = match self.whnfs.begin(key, || slot.clone()) {
+        let index = match self.whnfs.begin(key) {
             Ok(index) => index,
             Err(SlotState::Done { result: found, own }) => {
                 self.own |= own;
@@ -426,10 +426,7 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn child_whnf(&mut self, child: Child<'_>) -> Result<Found, Stop> {
         match child {
-            Child::Slot(slot) => {
-                self.use_slot(slot);
-                self.whnf(slot)
-            }
+            Child::Slot(slot) => self.whnf(slot),
             Child::Data(value) => Ok(Whnf::Value(value.clone()).into()),
         }
     }

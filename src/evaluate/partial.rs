@@ -78,25 +78,33 @@ impl OwnPaths {
     }
 }
 
-/// The same paths in the merged parameters of one node, as addresses. The evaluation holds these parameters.
+/// The same paths in the merged parameters of one node.
 #[derive(Default)]
 pub(super) struct OwnSlots {
-    slots: FxHashSet<usize>,
-    /// The maps that contain these slots, at any depth.
-    maps: FxHashSet<usize>,
+    /// The slots, by the number of their map and their index in it.
+    slots: FxHashSet<(u64, usize)>,
+    /// The numbers of the maps that contain these slots, at any depth.
+    maps: FxHashSet<u64>,
 }
 
 impl OwnSlots {
     fn add(&mut self, own: &OwnPaths, map: &Arc<MapSlot>) -> Option<()> {
-        self.maps.insert(Arc::as_ptr(map) as usize);
-        own.0.iter().try_for_each(|(key, place)| match (place, map.entries.get(key)?) {
-            (OwnPath::At, slot) => {
-                self.slots.insert(std::ptr::from_ref(slot) as usize);
-                Some(())
+        let number = map.results.number.get();
+        self.maps.insert(number);
+        own.0.iter().try_for_each(|(key, place)| {
+            let index = map.entries.get_index_of(key)?;
+            match (place, map.entries.get_index(index)?.1) {
+                (OwnPath::At, _) => drop(self.slots.insert((number, index))),
+                (OwnPath::In(own), Slot::Map(map)) => self.add(own, map)?,
+                (OwnPath::In(_), _) => return None,
             }
-            (OwnPath::In(own), Slot::Map(map)) => self.add(own, map),
-            (OwnPath::In(_), _) => None,
+            Some(())
         })
+    }
+
+    /// Whether any of these slots is in the map, at any depth.
+    fn are_in(&self, map: &MapSlot) -> bool {
+        self.maps.contains(&map.results.number.get())
     }
 }
 
@@ -109,8 +117,6 @@ pub struct ClassMemo {
     fast: bool,
     /// The merged parameters of the classes. In maps with own paths, scalars replace the references to them.
     classes: Arc<MapSlot>,
-    /// Estimated bytes of the containers.
-    bytes: usize,
     /// Values of containers.
     values: SharedMemo<(Value, ValueSize)>,
     /// The weak head normal forms of slots.
@@ -136,8 +142,7 @@ impl ClassMemo {
 
     /// Estimated bytes without the values.
     pub fn bytes(&self) -> usize {
-        self.bytes
-            + self.values.len() * (size_of::<(Value, ValueSize)>() + CONTAINER)
+        self.values.len() * (size_of::<(Value, ValueSize)>() + CONTAINER)
             + self.whnfs.len() * (size_of::<Found>() + CONTAINER)
     }
 
@@ -153,12 +158,12 @@ impl ClassMemo {
 
     pub(super) fn value(&self, key: SlotKey) -> Option<&(Value, ValueSize)> {
         let base = || self.base.as_ref()?.value(key);
-        self.values.get(&key).map(|(_, value)| value).or_else(base)
+        self.values.get(&key).or_else(base)
     }
 
     pub(super) fn whnf(&self, key: SlotKey) -> Option<&Found> {
         let base = || self.base.as_ref()?.whnf(key);
-        self.whnfs.get(&key).map(|(_, found)| found).or_else(base)
+        self.whnfs.get(&key).or_else(base)
     }
 }
 
@@ -174,8 +179,8 @@ impl Evaluator<'_> {
     /// parameters that differ between nodes.
     pub fn mark(&mut self, own: &OwnPaths, automatic: Option<&str>, parameters: &Arc<MapSlot>) {
         let mut own_slots = OwnSlots::default();
-        let automatic = automatic.and_then(|key| parameters.entries.get(key));
-        own_slots.slots.extend(automatic.map(|slot| std::ptr::from_ref(slot) as usize));
+        let automatic = automatic.and_then(|key| parameters.entries.get_index_of(key));
+        own_slots.slots.extend(automatic.map(|index| (parameters.results.number.get(), index)));
         self.own_slots = own_slots.add(own, parameters).map(|()| own_slots);
     }
 
@@ -193,24 +198,22 @@ impl Evaluator<'_> {
         let classes =
             Inliner { own_slots: &own_slots, interner, whnfs: &self.whnfs }.map(classes, parameters);
         let (values, whnfs) = (self.values.into_shared(), self.whnfs.into_shared());
-        let slots = |slot: &Slot| Whnf::of(slot).map_or(0, |whnf| whnf.slots().len());
-        let containers = values.values().map(|(slot, _)| CONTAINER + slots(slot) * size_of::<Slot>());
-        let bytes = containers.sum();
-        Some(ClassMemo { base: self.class_memo, own, fast, classes, bytes, values, whnfs })
+        Some(ClassMemo { base: self.class_memo, own, fast, classes, values, whnfs })
     }
 
-    /// Records the use of a slot.
-    pub(super) fn use_slot(&mut self, slot: &Slot) {
-        if let Some(own_slots) = &self.own_slots {
-            self.own |= own_slots.slots.contains(&(std::ptr::from_ref(slot) as usize));
+    /// Records the use of an entry of a map.
+    pub(super) fn use_entry(&mut self, map: &MapSlot, key: &str) {
+        if let Some(own_slots) = &self.own_slots
+            && own_slots.are_in(map)
+            && let Some(index) = map.entries.get_index_of(key)
+        {
+            self.own |= own_slots.slots.contains(&(map.results.number.get(), index));
         }
     }
 
     /// Records the use of all entries of a map.
-    pub(super) fn use_map(&mut self, map: &Arc<MapSlot>) {
-        if let Some(own_slots) = &self.own_slots {
-            self.own |= own_slots.maps.contains(&(Arc::as_ptr(map) as usize));
-        }
+    pub(super) fn use_map(&mut self, map: &MapSlot) {
+        self.own |= self.own_slots.as_ref().is_some_and(|own_slots| own_slots.are_in(map));
     }
 }
 
@@ -231,15 +234,14 @@ impl Inliner<'_> {
                 continue;
             }
             // Merging appends new keys after those of the classes, so the index is usually the same.
-            let merged = match parameters.entries.get_index(index) {
-                Some((same, merged)) if same.same(key) => merged,
-                _ => match parameters.entries.get(key) {
-                    Some(merged) => merged,
-                    None => continue,
-                },
+            let same = parameters.entries.get_index(index).filter(|(same, _)| same.same(key));
+            let index = same.map(|_| index).or_else(|| parameters.entries.get_index_of(key));
+            let Some((index, (_, merged))) =
+                index.and_then(|index| Some((index, parameters.entries.get_index(index)?)))
+            else {
+                continue;
             };
-            let address = std::ptr::from_ref(merged) as usize;
-            if self.own_slots.slots.contains(&address) {
+            if self.own_slots.slots.contains(&(parameters.results.number.get(), index)) {
                 continue;
             }
             match (&slot, merged) {
@@ -250,9 +252,7 @@ impl Inliner<'_> {
                         *slot = Slot::Value(value.clone(), slot.origin());
                     }
                 }
-                (Slot::Map(map), Slot::Map(merged))
-                    if self.own_slots.maps.contains(&(Arc::as_ptr(merged) as usize)) =>
-                {
+                (Slot::Map(map), Slot::Map(merged)) if self.own_slots.are_in(merged) => {
                     *slot = Slot::Map(self.map(map, merged));
                 }
                 _ => {}

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::root::RootSlot;
 use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
@@ -212,7 +213,9 @@ impl Evaluator<'_> {
         for segment in &segments[..depth] {
             self.push_text(segment);
         }
-        self.use_slot(slot);
+        if let Some((RootSlot::In(map, _), _)) = &place {
+            self.use_entry(map, first);
+        }
         // Mappings on the path need no computation.
         while let (Slot::Map(map), Some(segment)) = (slot, segments.get(depth)) {
             self.push_text(segment);
@@ -220,9 +223,9 @@ impl Evaluator<'_> {
                 self.own = true;
                 return Ok(Err(self.missing(segments, depth, &Whnf::Map(map.clone()))));
             };
+            self.use_entry(map, segment);
             slot = next;
             depth += 1;
-            self.use_slot(slot);
         }
         let mut found = self.whnf(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
@@ -246,6 +249,9 @@ impl Evaluator<'_> {
             self.change(target.iter());
         }
         self.push_text(segment);
+        if let Whnf::Map(map) = &found.whnf {
+            self.use_entry(map, segment);
+        }
         let child = found.whnf.child(segment.as_ref() as &str, |length| list_index(segment, length));
         child.map(|child| self.child_whnf(child)).transpose()
     }

@@ -273,7 +273,7 @@ impl Root {
     }
 }
 
-/// Keeps a slot alive during a lookup, so that its address is stable.
+/// A slot that a lookup found.
 pub(super) enum RootSlot {
     /// An entry of a map.
     In(Arc<MapSlot>, usize),

@@ -79,5 +79,5 @@ fn masked(template: &Template) -> Arc<Template> {
         Part::Reference(_) => part.clone(),
     };
     let parts = template.parts.iter().map(part).collect();
-    Arc::new(Template { source: template.source.clone(), parts })
+    Arc::new(Template::new(template.source.clone(), parts))
 }

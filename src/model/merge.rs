@@ -12,15 +12,18 @@
 //! applies, or the types conflict and the settings decide if that is an error. Everything else is decided
 //! here, once for all nodes that share the layers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::base::failpoints::failpoint;
+use crate::base::number::Number;
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
-use crate::model::slot::{Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
+use crate::model::slot::{
+    Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Results, Slot, StackEntry, StackSlot,
+};
 
 /// The prefixes from the settings.
 #[derive(Clone, Debug)]
@@ -212,7 +215,7 @@ fn merge_entries<const STACKS: bool>(
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.
-        None => MapSlot { constant: OnceLock::new(), entries: earlier.entries.clone(), ..*earlier },
+        None => MapSlot { results: Results::default(), entries: earlier.entries.clone(), ..*earlier },
     };
     if later.prefixed {
         for (key, slot) in &later.entries {
@@ -235,7 +238,7 @@ fn merge_entries<const STACKS: bool>(
     merged.stacked = merged.stacked || merged.entries.values().any(Slot::stacked);
     merged.prefixed |= later.prefixed;
     merged.origin = later.origin;
-    merged.constant = OnceLock::new();
+    merged.results = Results::default();
     Arc::new(merged)
 }
 
@@ -355,11 +358,12 @@ fn stack(earlier: Slot, later: Slot) -> Slot {
             merged.entries.extend(stack.entries.iter().cloned());
         }
         other => {
-            let StackSlot { entries, dynamic } = alone(other);
+            let StackSlot { entries, dynamic, .. } = alone(other);
             merged.dynamic |= dynamic;
             merged.entries.extend(entries);
         }
     }
+    merged.number = Number::default();
     Slot::Stack(Arc::new(merged))
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::base::number::Number;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::table::Table;
@@ -36,6 +37,15 @@ pub enum Slot {
     Stack(Arc<StackSlot>),
 }
 
+/// Where the results of a container are: whoever changes the container replaces them.
+#[derive(Default, Debug)]
+pub struct Results {
+    /// The value and its size, computed on first use. Only for a container that is not dynamic.
+    pub constant: OnceLock<(Value, ValueSize)>,
+    /// Identifies the content in the memos of evaluations.
+    pub number: Number,
+}
+
 #[derive(Debug)]
 pub struct ListSlot {
     pub items: Vec<Slot>,
@@ -43,8 +53,7 @@ pub struct ListSlot {
     pub origin: Origin,
     /// Whether any item needs evaluation.
     pub dynamic: bool,
-    /// The value and its size, computed on first use. Only for a list that is not dynamic.
-    pub constant: OnceLock<(Value, ValueSize)>,
+    pub results: Results,
 }
 
 /// A mapping inside of a list.
@@ -55,8 +64,7 @@ pub struct RawSlot {
     pub origin: Origin,
     /// Whether any entry needs evaluation.
     pub dynamic: bool,
-    /// The value and its size, computed on first use. Only for a mapping that is not dynamic.
-    pub constant: OnceLock<(Value, ValueSize)>,
+    pub results: Results,
 }
 
 /// A mapping that merges. Its keys are strings, except below a key with a prefix.
@@ -75,8 +83,7 @@ pub struct MapSlot {
     /// Whether a key at any depth has another type than text, because no layer merged into the mapping below a
     /// key with a prefix yet (M7).
     pub typed: bool,
-    /// The value and its size, computed on first use. Only for a mapping that is not dynamic.
-    pub constant: OnceLock<(Value, ValueSize)>,
+    pub results: Results,
 }
 
 /// The values of several layers for one path, earliest first.
@@ -86,6 +93,8 @@ pub struct StackSlot {
     pub entries: Vec<StackEntry>,
     /// Whether any value depends on references or queries.
     pub dynamic: bool,
+    /// Identifies the content in the memos of evaluations.
+    pub number: Number,
 }
 
 /// The value of one layer for a path.
@@ -167,7 +176,7 @@ impl Slot {
 impl ListSlot {
     /// A list of these items.
     pub fn new(items: Vec<Slot>, origin: Origin) -> ListSlot {
-        ListSlot { dynamic: items.iter().any(Slot::dynamic), items, origin, constant: OnceLock::new() }
+        ListSlot { dynamic: items.iter().any(Slot::dynamic), items, origin, results: Results::default() }
     }
 }
 
@@ -178,14 +187,14 @@ impl ListSlot {
         self.items.extend(items);
         self.dynamic |= self.items[before..].iter().any(Slot::dynamic);
         self.origin = origin;
-        self.constant = OnceLock::new();
+        self.results = Results::default();
     }
 }
 
 impl RawSlot {
     /// A mapping of these entries.
     pub fn new(entries: Entries, origin: Origin) -> RawSlot {
-        RawSlot { dynamic: entries.values().any(Slot::dynamic), entries, origin, constant: OnceLock::new() }
+        RawSlot { dynamic: entries.values().any(Slot::dynamic), entries, origin, results: Results::default() }
     }
 }
 
@@ -205,7 +214,7 @@ impl MapSlot {
                 _ => {}
             }
         }
-        MapSlot { entries, origin, dynamic, stacked, prefixed: deep, typed, constant: OnceLock::new() }
+        MapSlot { entries, origin, dynamic, stacked, prefixed: deep, typed, results: Results::default() }
     }
     /// A mapping without entries.
     pub fn empty() -> MapSlot {
@@ -216,7 +225,11 @@ impl MapSlot {
 impl StackSlot {
     /// A stack of these values.
     pub fn new(entries: Vec<StackEntry>) -> StackSlot {
-        StackSlot { dynamic: entries.iter().any(|entry| entry.slot.dynamic()), entries }
+        StackSlot {
+            dynamic: entries.iter().any(|entry| entry.slot.dynamic()),
+            entries,
+            number: Number::default(),
+        }
     }
 }
 

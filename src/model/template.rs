@@ -11,6 +11,7 @@ mod path;
 use std::sync::Arc;
 
 use crate::base::error::Fault;
+use crate::base::number::Number;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::query::Query;
@@ -26,6 +27,14 @@ pub struct Template {
     pub source: Text,
     /// The parts in order. A template with a single reference keeps the type of its value (R1).
     pub parts: Vec<Part>,
+    /// Identifies the content in the memos of evaluations.
+    pub number: Number,
+}
+
+impl Template {
+    pub fn new(source: Text, parts: Vec<Part>) -> Template {
+        Template { source, parts, number: Number::default() }
+    }
 }
 
 /// A part of a template or of the inside of a reference.

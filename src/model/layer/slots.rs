@@ -87,7 +87,7 @@ impl Builder<'_> {
             return Slot::Query(Arc::new(query), origin);
         }
         push_fault(&mut self.faults, fault);
-        Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
+        Slot::Text(Arc::new(Template::new("".into(), Vec::new())), origin)
     }
 
     fn slot(&mut self, node: &Node) -> Slot {

@@ -95,7 +95,7 @@ impl<'s> Grammar<'s> {
         Ok(match parts.as_slice() {
             [] => Parsed::Text(text.clone()),
             [Part::Literal(only)] => Parsed::Text(only.clone()),
-            _ => Parsed::Template(Arc::new(Template { source: text.clone(), parts })),
+            _ => Parsed::Template(Arc::new(Template::new(text.clone(), parts))),
         })
     }
 
