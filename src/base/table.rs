@@ -156,16 +156,12 @@ impl<V> Table<V> {
 
     /// The position of a key, or the position of a new key, which has no value yet.
     fn position_or_insert(&mut self, key: Key) -> KeyPosition {
-        if let Some(keys) = Arc::get_mut(&mut self.keys) {
-            keys.insert(key)
-        } else if let Some(index) = self.keys.get_index_of(&key) {
-            Ok(index)
-        } else {
-            let mut keys = self.keys.extended();
-            let position = keys.insert(key);
-            self.keys = Arc::new(keys);
-            position
+        if Arc::get_mut(&mut self.keys).is_none()
+            && let Some(index) = self.keys.get_index_of(&key)
+        {
+            return Ok(index);
         }
+        Arc::make_mut(&mut self.keys).insert(key)
     }
 
     /// Inserts an entry at a position; the entries from there on move back.
@@ -174,19 +170,13 @@ impl<V> Table<V> {
             self.shift_remove_index(earlier);
         }
         let index = index.min(self.len());
-        match Arc::get_mut(&mut self.keys) {
-            Some(keys) => keys.shift_insert(index, key),
-            None => self.keys = self.keys.with(index, key),
-        }
+        Arc::make_mut(&mut self.keys).shift_insert(index, key);
         self.values.insert(index, value);
     }
 
     /// Removes an entry; the entries after it move up.
     pub fn shift_remove_index(&mut self, index: usize) -> Option<(Key, V)> {
-        if Arc::get_mut(&mut self.keys).is_none() {
-            self.keys = Arc::new(self.keys.extended());
-        }
-        let key = Arc::get_mut(&mut self.keys)?.shift_remove_index(index)?;
+        let key = Arc::make_mut(&mut self.keys).shift_remove_index(index)?;
         Some((key, self.values.remove(index)))
     }
 
@@ -259,8 +249,7 @@ impl<V> IntoIterator for Table<V> {
     type Item = (Key, V);
     type IntoIter = std::iter::Zip<indexmap::set::IntoIter<Key>, std::vec::IntoIter<V>>;
     fn into_iter(self) -> Self::IntoIter {
-        let keys = Arc::try_unwrap(self.keys).unwrap_or_else(|shared| shared.extended());
-        keys.into_iter().zip(self.values)
+        Arc::unwrap_or_clone(self.keys).into_iter().zip(self.values)
     }
 }
 
