@@ -1,4 +1,4 @@
-//! The interner keeps one copy of each string and each template of an inventory.
+//! The interner keeps one copy of each string and of the keys of each kind of mapping of an inventory.
 
 use std::cell::RefCell;
 use std::hash::Hasher;
@@ -6,8 +6,7 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::grammar::Grammar;
-use super::{Parsed, Template, parse};
+use super::{Parsed, parse};
 use crate::base::error::Fault;
 use crate::base::keys::Keys;
 use crate::base::lock::Mutex;
@@ -15,14 +14,13 @@ use crate::base::settings::Settings;
 use crate::base::table::Table;
 use crate::base::value::{Key, Text, Value};
 
-/// One allocation for each distinct string, and one for each template.
+/// One allocation for each distinct string, and one for the same keys in the same order.
 ///
 /// All calls must use the same settings. Unused strings are freed when the number of strings has doubled: a
 /// process that runs for months reads many versions of a file.
 #[derive(Debug, Default)]
 pub struct Interner {
     strings: Mutex<StringTable>,
-    templates: Mutex<FxHashMap<Text, Arc<Template>>>,
     /// The keys of mappings, by a hash of their addresses.
     keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
@@ -49,7 +47,6 @@ impl Interner {
             return known.clone();
         }
         if strings.texts.len() > SWEEP_THRESHOLD + 2 * strings.used {
-            self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
             strings.texts.retain(|text| !text.is_alone());
             strings.used = strings.texts.len();
             strings.texts.shrink_to(2 * strings.used);
@@ -120,49 +117,28 @@ impl ThreadInterner<'_> {
         shared.insert(number, Arc::downgrade(mapping.shared_keys()));
     }
 
-    /// Parses a string like [`parse`], and shares the result.
+    /// Parses a string like [`parse`]. Plain text is shared.
     pub fn parse(&self, source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
-        if Grammar::new(settings).is_plain(source) {
-            return Ok(Parsed::Text(source.clone()));
-        }
-        if let Some(template) = self.shared.templates.lock().get(source) {
-            return Ok(Parsed::Template(template.clone()));
-        }
-        let parsed = parse(source, settings)?;
-        match &parsed {
-            Parsed::Text(plain) if !plain.same(source) => Ok(Parsed::Text(self.text(plain))),
-            Parsed::Template(template) => {
-                let mut templates = self.shared.templates.lock();
-                Ok(Parsed::Template(templates.entry(source.clone()).or_insert(template.clone()).clone()))
-            }
-            _ => Ok(parsed),
-        }
+        Ok(match parse(source, settings)? {
+            Parsed::Text(plain) if !plain.same(source) => Parsed::Text(self.text(&plain)),
+            parsed => parsed,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Map;
 
     #[test]
     fn strings_that_nobody_has_any_longer_are_forgotten() {
-        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
         let shared = Interner::default();
         let kept = shared.for_thread().text("${kept}");
-        let template = shared.for_thread().parse(&kept, &settings).expect("a reference");
         for number in 0..5 * SWEEP_THRESHOLD {
             let interner = shared.for_thread();
-            interner.parse(&interner.text(&format!("${{a{number}}}")), &settings).expect("a reference");
+            interner.text(&format!("${{a{number}}}"));
         }
         assert!(shared.strings.lock().texts.len() <= SWEEP_THRESHOLD + 10);
-        assert!(shared.templates.lock().len() <= SWEEP_THRESHOLD + 10);
         assert!(shared.for_thread().text("${kept}").same(&kept));
-        let (Parsed::Template(before), Ok(Parsed::Template(now))) =
-            (template, shared.for_thread().parse(&kept, &settings))
-        else {
-            panic!("templates");
-        };
-        assert!(Arc::ptr_eq(&before, &now));
     }
 }
