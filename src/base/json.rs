@@ -135,7 +135,7 @@ impl Writer<'_> {
 /// How many bytes at the beginning need no escape. The loop over a chunk has no exit: nearly all texts are short
 /// and need none, and nothing is faster for them.
 fn plain_length(bytes: &[u8]) -> usize {
-    let is_plain = |byte: &u8| PLAIN[usize::from(*byte)];
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     let mut length = 0;
     for chunk in bytes.chunks(32) {
         if !chunk.iter().fold(true, |plain, byte| plain & is_plain(byte)) {
@@ -145,17 +145,6 @@ fn plain_length(bytes: &[u8]) -> usize {
     }
     length
 }
-
-/// The bytes that need no escape in a string.
-const PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = b' ';
-    while byte <= b'~' {
-        plain[byte as usize] = !matches!(byte, b'"' | b'\\');
-        byte += 1;
-    }
-    plain
-};
 
 /// A key as JSON has it: a string.
 pub(crate) fn key_text(key: &Key) -> Cow<'_, str> {

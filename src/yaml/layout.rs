@@ -425,25 +425,15 @@ pub(super) struct ScalarAnalysis {
     block_allowed: bool,
 }
 
-/// Classes of bytes: those that mean nothing to YAML wherever they are in a line, and those that need no escape.
-const HARMLESS: u8 = 1;
-const PRINTABLE: u8 = 2;
-/// Means something within a plain scalar.
-const INDICATOR: u8 = 4;
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = b' ';
-    while byte <= b'~' {
-        let harmless =
-            byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b'/' | b'=' | b'@');
-        let indicator = matches!(byte, b',' | b'?' | b'[' | b']' | b'{' | b'}' | b':' | b'#');
-        classes[byte as usize] =
-            PRINTABLE | if harmless { HARMLESS } else { 0 } | if indicator { INDICATOR } else { 0 };
-        byte += 1;
-    }
-    classes[b'\n' as usize] = PRINTABLE;
-    classes
-};
+/// Whether a character means nothing to YAML wherever it is in a line.
+fn is_harmless(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b'/' | b'=' | b'@')
+}
+
+/// Whether a character needs no escape.
+fn is_printable(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n')
+}
 
 /// `yaml_emitter_analyze_scalar` without `allow_unicode`: a character that is neither printable ASCII
 /// nor a line feed needs double quotes.
@@ -456,11 +446,9 @@ pub(super) fn analyze(text: &str) -> ScalarAnalysis {
             ..ScalarAnalysis::default()
         };
     };
-    // One loop without an exit: for short texts nothing is faster.
-    let classes = bytes.iter().fold(u8::MAX, |classes, byte| classes & CLASSES[usize::from(*byte)]);
     // Fast path: most words need no further analysis.
     let harmless_ends = (first.is_ascii_alphanumeric() || *first == b'/') && !bytes.ends_with(b" ");
-    if classes & HARMLESS != 0 && harmless_ends {
+    if harmless_ends && bytes.iter().all(|byte| is_harmless(*byte)) {
         return ScalarAnalysis {
             multiline: false,
             flow_plain_allowed: true,
@@ -469,7 +457,7 @@ pub(super) fn analyze(text: &str) -> ScalarAnalysis {
             block_allowed: true,
         };
     }
-    if classes & PRINTABLE == 0 {
+    if !bytes.iter().all(|byte| is_printable(*byte)) {
         let multiline = text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
         return ScalarAnalysis { multiline, ..ScalarAnalysis::default() };
     }
@@ -477,9 +465,6 @@ pub(super) fn analyze(text: &str) -> ScalarAnalysis {
     let markers = text.starts_with("---") || text.starts_with("...");
     let (mut flow_indicators, mut block_indicators) = (markers, markers);
     for (index, byte) in bytes.iter().enumerate() {
-        if index > 0 && CLASSES[usize::from(*byte)] & INDICATOR == 0 {
-            continue;
-        }
         match byte {
             b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"'
             | b'%' | b'@' | b'`'

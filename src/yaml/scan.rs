@@ -60,28 +60,20 @@ struct SimpleKey {
     mark: Mark,
 }
 
-/// Classes of ASCII characters, for runs that are skipped as a whole: those without a meaning in any scalar, those
-/// without one in a plain scalar outside of brackets, those that end no line, and blanks.
-pub(super) const WORD: u8 = 1;
-pub(super) const BLOCK_WORD: u8 = 2;
-const LINE: u8 = 4;
-const SPACE: u8 = 8;
-const TAB: u8 = 16;
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = b'!';
-    while byte <= b'~' {
-        classes[byte as usize] = match byte {
-            b':' => LINE,
-            b',' | b'[' | b']' | b'{' | b'}' | b'\'' | b'"' | b'\\' => BLOCK_WORD | LINE,
-            _ => WORD | BLOCK_WORD | LINE,
-        };
-        byte += 1;
-    }
-    classes[b' ' as usize] = LINE | SPACE;
-    classes[b'\t' as usize] = LINE | TAB;
-    classes
-};
+/// Whether an ASCII character means nothing in a plain scalar outside of brackets.
+pub(super) fn is_block_word(byte: u8) -> bool {
+    byte.is_ascii_graphic() && byte != b':'
+}
+
+/// Whether an ASCII character means nothing in any scalar.
+pub(super) fn is_word(byte: u8) -> bool {
+    is_block_word(byte) && !matches!(byte, b',' | b'[' | b']' | b'{' | b'}' | b'\'' | b'"' | b'\\')
+}
+
+/// Whether an ASCII character ends no line.
+fn is_in_line(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t')
+}
 
 /// Maximum length of a key without `?`, in characters.
 const SIMPLE_KEY_LENGTH: u32 = 1024;
@@ -186,9 +178,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips all ASCII characters of a class.
-    pub(super) fn skip_run(&mut self, class: u8) {
+    pub(super) fn skip_run(&mut self, class: impl Fn(u8) -> bool) {
         let rest = &self.text.as_bytes()[self.mark.offset.min(self.text.len())..];
-        let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] & class != 0).count();
+        let length = rest.iter().take_while(|byte| class(**byte)).count();
         let characters = u32::try_from(length).unwrap_or(u32::MAX);
         self.mark.offset += length;
         self.mark.characters += characters;
@@ -197,10 +189,10 @@ impl<'a> Scanner<'a> {
 
     /// Skips the rest of a line.
     pub(super) fn skip_to_break(&mut self) {
-        self.skip_run(LINE);
+        self.skip_run(is_in_line);
         while !self.is_breakz(0) {
             self.skip();
-            self.skip_run(LINE);
+            self.skip_run(is_in_line);
         }
     }
 
@@ -504,7 +496,7 @@ impl<'a> Scanner<'a> {
             }
             // A tab must not be part of an indent.
             let tabs = self.flow_level > 0 || !self.simple_key_allowed;
-            self.skip_run(if tabs { SPACE | TAB } else { SPACE });
+            self.skip_run(|byte| byte == b' ' || tabs && byte == b'\t');
             if self.byte(0) == b'#' {
                 self.skip_to_break();
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::events::Mark;
-use super::scan::{BLOCK_WORD, Scanned, Scanner, Token, TokenData, WORD};
+use super::scan::{Scanned, Scanner, Token, TokenData, is_block_word, is_word};
 use super::slip;
 
 /// The white space between two words of a scalar.
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
         let mut gap = Gap::default();
         let indent = self.indent + 1;
         let in_flow = self.flow_level > 0;
-        let ordinary = if in_flow { WORD } else { BLOCK_WORD };
+        let ordinary = |byte| if in_flow { is_word(byte) } else { is_block_word(byte) };
         loop {
             if self.document_indicator().is_some() || self.byte(0) == b'#' {
                 break;
@@ -161,10 +161,10 @@ impl<'a> Scanner<'a> {
                 } else {
                     let word = self.mark.offset;
                     self.skip();
-                    self.skip_run(WORD);
+                    self.skip_run(is_word);
                     while !self.is_blankz(0) && !matches!(self.byte(0), b'\\' | b'\'' | b'"') {
                         self.skip();
-                        self.skip_run(WORD);
+                        self.skip_run(is_word);
                     }
                     self.take(&mut value, begin, word);
                 }
