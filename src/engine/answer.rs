@@ -43,8 +43,8 @@ pub struct NodeInfo {
     pub exports: Value,
     /// The warnings of the layers and of the evaluation.
     pub warnings: Vec<Warning>,
-    /// Cached Salt-safe form of this answer.
-    pub wire_value: OnceLock<Value>,
+    /// The parameters and the environment as Salt carries them, once they were asked for.
+    pub wire_values: OnceLock<(Value, Value)>,
     /// The number of warnings that the log already has.
     pub logged_warnings: OnceLock<usize>,
 }

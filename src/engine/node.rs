@@ -89,7 +89,7 @@ impl Computation<'_> {
             parameters,
             exports,
             warnings: all,
-            wire_value: OnceLock::new(),
+            wire_values: OnceLock::new(),
             logged_warnings: OnceLock::new(),
         }
     }

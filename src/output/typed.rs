@@ -111,7 +111,7 @@ mod tests {
             parameters: parse_value(parameters).expect("YAML"),
             exports: Value::default(),
             warnings: Vec::new(),
-            wire_value: OnceLock::new(),
+            wire_values: OnceLock::new(),
             logged_warnings: OnceLock::new(),
         }
     }

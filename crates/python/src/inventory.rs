@@ -436,24 +436,17 @@ impl Inventory {
                 let Some(node) = &*node else {
                     return Ok(PyDict::new(py));
                 };
-                let pillar = if node.wire_value.get().is_none()
-                    && let Some(pillar) = plain_pillar(py, node, &mut self.outgoing(py))?
-                {
-                    pillar
-                } else {
-                    let carried = self.ask(py, |engine| {
-                        if node.wire_value.get().is_none() {
-                            let value = pillar_value(node, engine.settings()).map_err(|mut error| {
-                                engine.locate_values(minion_id, &request, &mut error);
-                                error
-                            })?;
-                            node.wire_value.get_or_init(|| value);
-                        }
+                if node.wire_values.get().is_none() {
+                    self.ask(py, |engine| {
+                        let values = wire_values(node, engine.settings()).map_err(|mut error| {
+                            engine.locate_values(minion_id, &request, &mut error);
+                            error
+                        })?;
+                        node.wire_values.get_or_init(|| values);
                         Ok(())
-                    });
-                    carried?;
-                    self.dict(py, node.wire_value.get().unwrap_or(&Value::Null))?
-                };
+                    })?;
+                }
+                let pillar = pillar_dict(node, &mut self.outgoing(py))?;
                 self.log_warnings(py, std::slice::from_ref(node))?;
                 Ok(pillar)
             })
@@ -758,30 +751,23 @@ fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Res
     }
 }
 
-/// The parameters and `__reclass__` as Python data, if Salt carries all of them unchanged.
-fn plain_pillar<'py>(
-    py: Python<'py>,
-    node: &NodeInfo,
-    outgoing: &mut Outgoing<'py>,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    if !wire::is_plain(&node.environment) {
-        return Ok(None);
-    }
-    let Some(pillar) = outgoing.plain_dict(node.parameters.as_map().unwrap_or(&Map::default()))? else {
-        return Ok(None);
-    };
+/// The parameters and `__reclass__` as Python data.
+fn pillar_dict<'py>(node: &NodeInfo, outgoing: &mut Outgoing<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let py = outgoing.py();
+    let (parameters, environment) = node.wire_values.get().cloned().unwrap_or_default();
+    let pillar = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
     let about = PyDict::new(py);
     about.set_item(intern!(py, "nodename"), outgoing.string(&node.name))?;
     about.set_item(intern!(py, "applications"), outgoing.texts(&node.applications)?)?;
     about.set_item(intern!(py, "classes"), outgoing.texts(&node.classes)?)?;
-    about.set_item(intern!(py, "environment"), outgoing.object(&node.environment)?)?;
+    about.set_item(intern!(py, "environment"), outgoing.object(&environment)?)?;
     pillar.set_item(intern!(py, "__reclass__"), about)?;
-    Ok(Some(pillar))
+    Ok(pillar)
 }
 
-/// The parameters and `__reclass__`, converted for the wire, or the faults of everything that cannot be
+/// The parameters and the environment, converted for the wire, or the faults of everything that cannot be
 /// carried; only the first one without `group_errors` (R5).
-fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
+fn wire_values(node: &NodeInfo, settings: &Settings) -> Result<(Value, Value)> {
     let mut faults = Vec::new();
     let mut carried = |value: &Value, root: &str| {
         let carried = wire::carry(value, root, &settings.delimiter);
@@ -789,23 +775,14 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     };
     let parameters = carried(&node.parameters, "parameters");
     let environment = carried(&node.environment, "environment");
-    if !faults.is_empty() {
-        truncate_unless_grouped(&mut faults, settings.group_errors);
-        for fault in &mut faults {
-            fault.node = Some(node.name.clone());
-        }
-        return Err(Error::new(faults));
+    if faults.is_empty() {
+        return Ok((parameters, environment));
     }
-    let about = Value::record([
-        ("nodename", Value::Str(node.name.clone())),
-        ("applications", Value::texts(&node.applications)),
-        ("classes", Value::texts(&node.classes)),
-        ("environment", environment),
-    ]);
-    // Copies the outermost level; deeper levels stay shared.
-    let mut pillar = parameters.as_map().cloned().unwrap_or_default();
-    pillar.insert("__reclass__".into(), about);
-    Ok(Value::map(pillar))
+    truncate_unless_grouped(&mut faults, settings.group_errors);
+    for fault in &mut faults {
+        fault.node = Some(node.name.clone());
+    }
+    Err(Error::new(faults))
 }
 
 /// The environment as a key of Salt's top: the text of a scalar.

@@ -19,7 +19,6 @@ pub struct Prototype {
     /// For a dict: its form, then the keys and values that differ from the form. For a list: its items.
     /// `Ellipsis` is the placeholder of a container.
     objects: Box<[Py<PyAny>]>,
-    height: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -37,15 +36,10 @@ const HEIGHT: usize = 16;
 impl Prototype {
     /// Creates the prototype of a container; `None` if it is too deep, or contains a value that is not plain.
     pub fn of(py: Python<'_>, value: &Value, templates: &mut SharedObjects) -> PyResult<Option<Prototype>> {
-        let mut making = Making { py, templates, steps: Vec::new(), objects: Vec::new(), height: 0 };
+        let mut making = Making { py, templates, steps: Vec::new(), objects: Vec::new() };
         let made = making.container(value, 1)?;
-        let Making { steps, objects, height, .. } = making;
-        Ok(made.then(|| Prototype { steps: steps.into(), objects: objects.into(), height }))
-    }
-
-    /// The nesting depth, including the outermost container.
-    pub fn height(&self) -> usize {
-        self.height
+        let Making { steps, objects, .. } = making;
+        Ok(made.then(|| Prototype { steps: steps.into(), objects: objects.into() }))
     }
 
     /// Approximate size in bytes.
@@ -66,7 +60,6 @@ struct Making<'py, 'k> {
     templates: &'k mut SharedObjects,
     steps: Vec<BuildStep>,
     objects: Vec<Py<PyAny>>,
-    height: usize,
 }
 
 impl Making<'_, '_> {
@@ -75,7 +68,6 @@ impl Making<'_, '_> {
         if depth > HEIGHT {
             return Ok(false);
         }
-        self.height = self.height.max(depth);
         match value {
             Value::Map(map) => self.dict(map, depth),
             Value::List(list) => self.list(list, depth),
