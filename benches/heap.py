@@ -25,8 +25,8 @@ KINDS = {
     ),
     "positions in files": ("compose.rs",),
     "text of files, to see whether it changed": ("fingerprint.rs",),
-    "keys of mappings": ("keys.rs",),
-    "strings": ("interner.rs", "mod.rs", "reference.rs", "fold.rs", "whnf.rs"),
+    "keys of mappings": ("keys.rs", "interner.rs"),
+    "strings": ("construct.rs", "mod.rs", "reference.rs", "fold.rs", "whnf.rs"),
     "answers, sequences of classes, tables of files": (
         *("node.rs", "database.rs", "sequence.rs", "prefix.rs", "walk.rs", "files.rs"),
         *("parameters.rs", "linearize.rs", "catalog.rs", "list.rs", "names.rs"),

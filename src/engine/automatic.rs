@@ -8,9 +8,10 @@ use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::sequence::AUTOMATIC;
 use crate::model::catalog::CatalogEntry;
+use crate::model::interner::Interner;
 use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{Entries, MapSlot, RawSlot, Slot, from_value};
-use crate::model::template::{Parsed, ThreadInterner};
+use crate::model::template::Parsed;
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters. All nodes share the
 /// keys of these maps.
@@ -18,7 +19,7 @@ pub fn parameters(
     item: &CatalogEntry,
     environment: &Value,
     settings: &Settings,
-    interner: &ThreadInterner<'_>,
+    interner: &Interner,
 ) -> Arc<MapSlot> {
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
@@ -32,7 +33,7 @@ pub fn parameters(
     };
     let prefixes = Prefixes::new(settings);
     let map = |entries: Vec<(&str, Slot)>| {
-        let entries = entries.into_iter().map(|(key, slot)| (Key::from(interner.text(key)), slot));
+        let entries = entries.into_iter().map(|(key, slot)| (Key::from(key), slot));
         let mut entries: Entries = entries.collect();
         interner.share_keys(&mut entries);
         // A setting may make any character a prefix, even a letter.

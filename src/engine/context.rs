@@ -22,10 +22,10 @@ use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::grains::{GrainRead, GrainRules, Grains};
+use crate::model::interner::Interner;
 use crate::model::layer::Layer;
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
-use crate::model::template::ThreadInterner;
 
 /// An answer with its dependencies on other nodes.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub struct Computation<'a> {
     /// The dependencies recorded so far.
     pub recorder: DependencyRecorder,
     /// The interner.
-    pub interner: ThreadInterner<'a>,
+    pub interner: &'a Interner,
 }
 
 impl<'a> EngineContext<'a> {

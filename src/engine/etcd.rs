@@ -18,10 +18,11 @@ use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Files, Version, duplicate_keys};
 use crate::engine::fingerprint::ByteSource;
+use crate::model::interner::Interner;
 use crate::model::layer::{Incomplete, Layer, LayerResult, LayerSource};
 use crate::model::merge::{Prefixes, map_of_values};
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::{Template, ThreadInterner};
+use crate::model::template::Template;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
 use crate::storage::fs::display;
 use crate::storage::git::Blob;
@@ -166,7 +167,7 @@ impl EtcdTree {
         files: &Files,
         scan: u64,
         settings: &Settings,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
     ) -> (FileId, u64, Arc<[LayerResult]>) {
         let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_else(|| {
             Arc::new(EtcdSubject { keys: Vec::new(), object: EtcdSubject::NO_KEYS.into() })
@@ -193,7 +194,7 @@ impl EtcdTree {
         subject: &EtcdSubject,
         (files, scan): (&Files, u64),
         settings: &Settings,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
     ) -> LayerResult {
         let secrets = Secrets::of(settings);
         let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
@@ -205,7 +206,7 @@ impl EtcdTree {
         let limits = DocumentLimits::of(settings);
         // The names above the value count as well.
         let limits = DocumentLimits { depth: limits.depth.saturating_sub(path.len()), ..limits };
-        let composed = compose_with(&key.value, &|text| interner.text(text), limits);
+        let composed = compose_with(&key.value, &|text| text.into(), limits);
         let is_data = !settings.etcd_references;
         let document = match composed {
             Ok(document) => document,

@@ -21,9 +21,9 @@ use crate::engine::counts::Counters;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
 use crate::model::catalog::{Catalog, CatalogEntry, TreeId};
+use crate::model::interner::Interner;
 use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::slot::MapSlot;
-use crate::model::template::{Interner, ThreadInterner};
 use crate::storage::fs::{display, fingerprint};
 use crate::storage::git::Blob;
 use crate::yaml::compose::{Document, compose_with};
@@ -176,8 +176,8 @@ impl Files {
     }
 
     /// The interner of the inventory, for one thread.
-    pub fn interner(&self) -> ThreadInterner<'_> {
-        self.interner.for_thread()
+    pub fn interner(&self) -> &Interner {
+        &self.interner
     }
 
     /// Makes the next scan verify this file again.
@@ -282,7 +282,7 @@ impl Files {
         &self,
         item: &CatalogEntry,
         scan: u64,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
         counters: &Counters,
     ) -> CurrentLayer {
         let file = self.number(item.path());
@@ -332,7 +332,7 @@ impl Files {
         } else {
             None
         };
-        self.layer(alone.as_ref().unwrap_or(item), scan, &self.interner(), counters).version == version
+        self.layer(alone.as_ref().unwrap_or(item), scan, self.interner(), counters).version == version
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
@@ -376,7 +376,7 @@ impl Files {
         item: &CatalogEntry,
         (before, source): (Option<LoadedFile>, &ByteSource),
         scan: u64,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
         counters: &Counters,
     ) -> CurrentLayer {
         let (bytes, fingerprint) = match read(item, source, counters, &self.settings) {
@@ -404,7 +404,7 @@ impl Files {
         let compose = |bytes: &[u8]| {
             failpoint("a file is parsed");
             let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
-            compose_with(bytes, &|text| interner.text(text), limits)
+            compose_with(bytes, &|text| text.into(), limits)
         };
         let document = compose(&bytes);
         counters.parsed.add();
@@ -433,7 +433,7 @@ impl Files {
         file: FileId,
         item: &CatalogEntry,
         (shown, bytes): (&Arc<str>, &[u8]),
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
     ) -> LayerResult {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {

@@ -22,7 +22,7 @@ use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, NameIndex, TreeId};
-use crate::model::template::ThreadInterner;
+use crate::model::interner::Interner;
 use crate::storage::fs::naming;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::{TreeLocation, TreeLocations};
@@ -394,7 +394,7 @@ impl Inputs {
     }
 
     /// The current layer of a node's or class's file.
-    pub fn layer(&self, item: &CatalogEntry, interner: &ThreadInterner<'_>) -> CurrentLayer {
+    pub fn layer(&self, item: &CatalogEntry, interner: &Interner) -> CurrentLayer {
         self.files.layer(item, self.scan(), interner, &self.counters)
     }
 

@@ -47,7 +47,7 @@ impl Computation<'_> {
             automatic: self
                 .settings
                 .automatic_parameters
-                .then(|| automatic::parameters(&item, &environment, self.settings, &self.interner)),
+                .then(|| automatic::parameters(&item, &environment, self.settings, self.interner)),
             scalars: self.scalars(&layer),
             grains: grains(self.grain_rules, self.known_grains, &item.name, request.grains).map(Arc::new),
             unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
@@ -100,7 +100,7 @@ impl Computation<'_> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
-        let current = self.inputs.layer(item, &self.interner);
+        let current = self.inputs.layer(item, self.interner);
         self.recorder.file(current.file, current.version);
         current.layer
     }
@@ -109,7 +109,7 @@ impl Computation<'_> {
     pub fn read_untracked(&self, item: &CatalogEntry) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
-            None => Ok(self.inputs.layer(item, &self.interner).layer?),
+            None => Ok(self.inputs.layer(item, self.interner).layer?),
         }
     }
 

@@ -170,7 +170,7 @@ impl Computation<'_> {
         if faults.is_empty()
             && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(memo) = evaluator.into_class_memo(own, &classes, &parameters, &self.interner)
+            && let Some(memo) = evaluator.into_class_memo(own, &classes, &parameters, self.interner)
         {
             bytes += memo.bytes();
             prefix.learn(memo);

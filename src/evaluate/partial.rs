@@ -21,8 +21,8 @@ use super::memo::{Memo, SharedMemo, SlotKey};
 use super::{Evaluator, Found, Whnf};
 use crate::base::size::ValueSize;
 use crate::base::value::{CONTAINER, Key, Value};
+use crate::model::interner::Interner;
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::ThreadInterner;
 
 /// The paths of a map that later maps set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -191,7 +191,7 @@ impl Evaluator<'_> {
         own: OwnPaths,
         classes: &Arc<MapSlot>,
         parameters: &Arc<MapSlot>,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
     ) -> Option<ClassMemo> {
         let own_slots = self.own_slots.take()?;
         let fast = self.is_fast();
@@ -220,7 +220,7 @@ impl Evaluator<'_> {
 /// Prepares the maps of the classes with own paths for the next node.
 struct Inliner<'a> {
     own_slots: &'a OwnSlots,
-    interner: &'a ThreadInterner<'a>,
+    interner: &'a Interner,
     whnfs: &'a Memo<Found>,
 }
 

@@ -314,10 +314,10 @@ mod tests {
     use crate::base::source::{FileId, Origin, Span};
     use crate::base::value::Map;
     use crate::evaluate::{Evaluator, Locate, Mode, Root};
+    use crate::model::interner::Interner;
     use crate::model::layer::{Layer, LayerSource};
     use crate::model::merge::{Prefixes, merge_maps};
     use crate::model::slot::MapSlot;
-    use crate::model::template::Interner;
     use crate::yaml::compose::compose;
 
     struct Nowhere;
@@ -345,7 +345,7 @@ mod tests {
                 is_class: true,
                 settings: &settings,
             };
-            Layer::build(&document, subject, &interner.for_thread()).expect("a class").parameters
+            Layer::build(&document, subject, &interner).expect("a class").parameters
         });
         let merged = layers.fold(Arc::new(MapSlot::empty()), |all, one| merge_maps(all, &one, &prefixes));
         let mut evaluator = Evaluator::new(Root::whole(merged.clone()), &settings, &Nowhere)

@@ -20,10 +20,11 @@ use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::grains::has_grains;
+use crate::model::interner::Interner;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled, too_many};
 use crate::model::slot::MapSlot;
-use crate::model::template::{Template, ThreadInterner};
+use crate::model::template::{Template, parse};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 use crate::yaml::to_value;
 
@@ -235,7 +236,7 @@ impl Layer {
     pub fn build(
         document: &Document,
         source: LayerSource<'_>,
-        interner: &ThreadInterner<'_>,
+        interner: &Interner,
     ) -> Result<Layer, Incomplete<Arc<Layer>>> {
         let prefixes = Prefixes::new(source.settings);
         let mut builder = Builder {
@@ -277,7 +278,7 @@ impl Layer {
 struct Builder<'a> {
     source: LayerSource<'a>,
     prefixes: Prefixes,
-    interner: &'a ThreadInterner<'a>,
+    interner: &'a Interner,
     faults: Vec<Fault>,
     /// Whether only values are wrong.
     whole: bool,
@@ -438,7 +439,7 @@ impl Builder<'_> {
         for item in self.list("classes", node) {
             let Some(written) = self.string_entry("classes", item) else { continue };
             let origin = self.origin(item.index);
-            let parse = |name: &Text| self.interner.parse(name, self.source.settings);
+            let parse = |name: &Text| parse(name, self.source.settings);
             match class_entry(&written, self.source, origin, parse) {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {

@@ -5,6 +5,7 @@
 pub mod catalog;
 pub mod configuration;
 pub mod grains;
+pub mod interner;
 pub mod layer;
 pub mod mappings;
 pub mod merge;

@@ -5,7 +5,6 @@
 //! error. Sentinels and escape character are settings.
 
 mod grammar;
-mod interner;
 mod path;
 
 use std::sync::Arc;
@@ -17,7 +16,6 @@ use crate::base::value::Text;
 use crate::model::query::Query;
 
 use grammar::{Grammar, expand_tabs};
-pub use interner::{Interner, ThreadInterner};
 pub use path::split_default;
 
 /// A string with at least one reference.

@@ -9,7 +9,7 @@ use crate::base::source::Origin;
 use crate::base::value::Value;
 use crate::model::merge::Normalized;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
-use crate::model::template::{Parsed, Template};
+use crate::model::template::{Parsed, Template, parse};
 use crate::yaml::compose::{Data, Entry, Node};
 
 impl Builder<'_> {
@@ -93,7 +93,7 @@ impl Builder<'_> {
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
-            Data::Value(Value::Str(text)) => match self.interner.parse(text, self.source.settings) {
+            Data::Value(Value::Str(text)) => match parse(text, self.source.settings) {
                 Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
                 Ok(Parsed::Template(template)) => Slot::Text(template, origin),
                 Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),

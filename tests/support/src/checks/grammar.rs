@@ -4,7 +4,7 @@
 use reclass::error::{Error, Fault, Kind};
 use reclass::internals::base::old_rules::OldRules;
 use reclass::internals::model::query;
-use reclass::internals::model::template::{self, Interner, Parsed, Part, Reference};
+use reclass::internals::model::template::{self, Parsed, Part, Reference};
 use reclass::internals::yaml::parse_value;
 use reclass::settings::Settings;
 use reclass::source::Site;
@@ -38,8 +38,6 @@ pub fn check(input: &[u8]) {
     // Places are those of the text that is read: with `ExpandTabs`, a tab is up to eight blanks.
     let length = if settings.compat_flags.expand_tabs { text.len() * 8 } else { text.len() };
     let parsed = template::parse(&source, &settings);
-    let interner = Interner::default();
-    assert_eq!(format!("{parsed:?}"), format!("{:?}", interner.for_thread().parse(&source, &settings)));
     match parsed {
         Ok(Parsed::Text(plain)) => {
             let opens = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
