@@ -15,6 +15,7 @@ from sphinx.util import logging
 log = logging.getLogger(__name__)
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+RULING = re.compile(r"^\*\*([A-Z][0-9]+)\.", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,6 +36,12 @@ def leave(app: Sphinx, page: str, content: list[str]) -> None:
         return f"]({app.config.source_url}/{kind}/main/{target.relative_to(root)})"
 
     content[0] = LINK.sub(address, content[0])
+
+
+def name_rulings(_: Sphinx, page: str, content: list[str]) -> None:
+    """Make each ruling a target of links: `semantics.md#s5`. On the forge they lead to the page."""
+    if page == "semantics":
+        content[0] = RULING.sub(lambda match: f"({match[1].lower()})=\n{match[0]}", content[0])
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
@@ -63,6 +70,7 @@ def always(*_: object) -> list[str]:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("source_url", "", "env", str)
     app.connect("source-read", leave)
+    app.connect("source-read", name_rulings)
     app.connect("env-get-outdated", always)
     app.connect("env-check-consistency", check)
     return {"parallel_read_safe": True}
