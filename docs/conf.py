@@ -43,6 +43,8 @@ add_module_names = False
 
 html_theme = "furo"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["examples.css"]
 # Without the prompt and the output.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
