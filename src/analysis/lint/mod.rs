@@ -12,6 +12,7 @@ mod mentions;
 mod merged_lists;
 mod param;
 mod plain;
+mod prelude;
 mod rule;
 mod rules;
 mod selection;

@@ -1,9 +1,9 @@
-//! What a lint rule is: its text for users, and its checks. The names that nearly every rule uses are here too.
+//! What a lint rule is: its text for users, and its checks.
 
 use super::file_text::FileText;
-pub(super) use super::linter::{Linter, MergedSection, lint_fault};
-pub(super) use crate::base::error::Fault;
-pub(super) use crate::output::report::Level;
+use super::linter::Linter;
+use crate::base::error::Fault;
+use crate::output::report::Level;
 
 /// One rule.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Rule {
 
 /// A function that adds the findings of a rule.
 #[derive(Debug)]
-pub(super) enum Check {
+pub enum Check {
     /// About the text of each checked file.
     File(fn(&FileText<'_>, &mut Vec<Fault>)),
     /// About the checked nodes and their files.

@@ -53,7 +53,6 @@ impl FileSilence {
 }
 
 /// The scope of a comment.
-#[derive(PartialEq, Debug)]
 struct Comment {
     /// The line; `None` for the whole file.
     line: Option<u32>,
@@ -155,61 +154,4 @@ fn scalars(text: &str) -> Vec<(usize, usize)> {
         collect(root, text, &mut found);
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Comment, comments};
-
-    #[test]
-    fn comments_are_about_a_line() {
-        let text = "a: 1 # reclass: ignore\n# reclass: ignore[tab, odd-name]\nb: 2\n\
-                    # reclass: ignore-file[odd-name]\n# reclass: ignore-file\n";
-        let codes = vec!["tab".to_owned(), "odd-name".to_owned()];
-        let (one, other) = (Comment { line: Some(1), codes: Vec::new() }, Comment { line: Some(3), codes });
-        let file = Comment { line: None, codes: vec!["odd-name".to_owned()] };
-        assert_eq!(comments(text), vec![one, other, file]);
-    }
-
-    #[test]
-    fn what_is_no_such_comment_silences_nothing() {
-        let named = |code: &str| vec![Comment { line: Some(1), codes: vec![code.to_owned()] }];
-        for (text, found) in [
-            ("a: 1 # reclass: ignore [tab]\n", named("tab")),
-            ("a: 1 # reclass: ignore\t[ tab ] why\n", named("tab")),
-            ("a: 1 # reclass: ignore[]\n", named("")),
-            ("a: 1 # reclass: ignore  # why\n", vec![Comment { line: Some(1), codes: Vec::new() }]),
-            ("a: 1 # reclass: ignore[tab\n", Vec::new()),
-            ("a: 1 # reclass: ignore [tab\n", Vec::new()),
-            ("a: 1 # reclass: ignored\n", Vec::new()),
-            ("a: 1 # reclass: ignore tab\n", Vec::new()),
-            ("a: 1 # reclass: ignore# why\n", Vec::new()),
-            ("a: 1 # reclass: ignore-flie[tab]\n", Vec::new()),
-            ("a: 1 # reclass: ignore-file\n", Vec::new()),
-        ] {
-            assert_eq!(comments(text), found, "{text}");
-        }
-    }
-
-    #[test]
-    fn data_is_no_comment() {
-        for text in [
-            "a: |\n  # reclass: ignore\n  b\n",
-            "a: >-\n  x # reclass: ignore\nb: c\n",
-            "a: 'x # reclass: ignore'\n",
-            "a: \"x\n  # reclass: ignore\"\n",
-            "'a # reclass: ignore': b\n",
-        ] {
-            assert_eq!(comments(text), Vec::new(), "{text}");
-        }
-        let line = |line| vec![Comment { line: Some(line), codes: Vec::new() }];
-        for (text, number) in [
-            ("a: |  # reclass: ignore\n  b\n", 1),
-            ("a: |\n  b\n# reclass: ignore\nc: d\n", 4),
-            ("a: '# reclass: ignore'  # reclass: ignore\n", 1),
-            ("a: [b,  # reclass: ignore\n  c]\n", 1),
-        ] {
-            assert_eq!(comments(text), line(number), "{text}");
-        }
-    }
 }

@@ -1,4 +1,4 @@
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule};
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "class-from-pillar",

@@ -1,9 +1,7 @@
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxBuildHasher;
 
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Text;
+use crate::analysis::lint::prelude::*;
 use crate::engine::sequence::{IncludedBy, IncludedFile};
 
 pub const RULE: Rule = Rule {

@@ -1,5 +1,4 @@
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
-use crate::base::source::Site;
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "class-unused",

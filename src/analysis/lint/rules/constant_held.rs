@@ -1,15 +1,7 @@
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxBuildHasher;
 
-use crate::analysis::lint::layers::{Prefixed, alone, has, prefixed_keys};
-use crate::analysis::lint::mentions::Mentions;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::analysis::survey::SurveyedFile;
-use crate::base::path::join_path;
-use crate::base::source::FileId;
-use crate::base::value::{Key, Value};
-use crate::model::layer::Layer;
-use crate::model::slot::{MapSlot, Slot};
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "constant-held",

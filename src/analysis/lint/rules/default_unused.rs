@@ -1,5 +1,5 @@
 use crate::analysis::lint::param::references;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
+use crate::analysis::lint::prelude::*;
 use crate::model::template::Part;
 
 pub const RULE: Rule = Rule {

@@ -1,6 +1,4 @@
-use rustc_hash::FxHashSet;
-
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
+use crate::analysis::lint::prelude::*;
 use crate::base::similar;
 use crate::engine::etcd::EtcdOwner;
 

@@ -1,4 +1,4 @@
-use crate::analysis::lint::rule::{Level, Rule};
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "file-empty",

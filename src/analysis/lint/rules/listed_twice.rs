@@ -1,8 +1,4 @@
-use rustc_hash::FxHashMap;
-
-use crate::analysis::lint::file_text::FileText;
-use crate::analysis::lint::rule::{Check, Fault, Level, Rule};
-use crate::base::value::Value;
+use crate::analysis::lint::prelude::*;
 use crate::yaml::compose::Data;
 
 pub const RULE: Rule = Rule {

@@ -1,12 +1,6 @@
-use rustc_hash::FxHashSet;
-
-use crate::analysis::lint::layers::known_layers;
 use crate::analysis::lint::merged_lists::each_list;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::base::path::join_path;
-use crate::base::source::FileId;
+use crate::analysis::lint::prelude::*;
 use crate::model::merge_options::Declaration;
-use crate::model::slot::Slot;
 
 pub const RULE: Rule = Rule {
     id: "merge-option-conflict",

@@ -1,12 +1,6 @@
-use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
-
-use crate::analysis::lint::layers::known_layers;
 use crate::analysis::lint::merged_lists::each_list;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule};
+use crate::analysis::lint::prelude::*;
 use crate::model::merge_options::{Declaration, PathRules};
-use crate::model::slot::Slot;
 
 pub const RULE: Rule = Rule {
     id: "merge-option-unused",

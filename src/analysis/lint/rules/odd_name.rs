@@ -1,7 +1,4 @@
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
-use crate::analysis::survey::SurveyedFile;
-use crate::base::source::Site;
-use crate::base::value::Value;
+use crate::analysis::lint::prelude::*;
 use crate::yaml::parse_value;
 
 pub const RULE: Rule = Rule {

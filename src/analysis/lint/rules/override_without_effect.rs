@@ -1,15 +1,4 @@
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::analysis::lint::file_text::{FileText, ScalarRole};
-use crate::analysis::lint::layers::{Prefixed, has, prefixed_keys};
-use crate::analysis::lint::mentions::Mentions;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::analysis::survey::{Surveyed, SurveyedFile};
-use crate::base::path::join_path;
-use crate::base::source::FileId;
-use crate::base::value::{Key, Value};
-use crate::model::layer::Layer;
-use crate::model::slot::{KeyPrefix, MapSlot, Slot};
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "override-without-effect",

@@ -1,8 +1,6 @@
-use rustc_hash::FxHashMap;
-
 use super::parameter_optional;
 use crate::analysis::lint::param::{MOST_SIMILAR, PARAM, keys_set, references};
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule, lint_fault};
+use crate::analysis::lint::prelude::*;
 use crate::base::similar;
 
 pub const RULE: Rule = Rule {

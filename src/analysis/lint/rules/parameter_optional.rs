@@ -1,4 +1,4 @@
-use crate::analysis::lint::rule::{Level, Rule};
+use crate::analysis::lint::prelude::*;
 
 // The check of keys that are never set reports it.
 pub const RULE: Rule = Rule {

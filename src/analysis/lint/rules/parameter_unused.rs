@@ -1,11 +1,7 @@
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::analysis::lint::param::{PARAM, each_query, keys_set, references};
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule, lint_fault};
-use crate::base::path::{join_path, split_path};
+use crate::analysis::lint::prelude::*;
+use crate::base::path::split_path;
 use crate::base::pattern::Glob;
-use crate::base::source::Site;
-use crate::base::value::{Key, Text};
 use crate::model::query::Operand;
 use crate::model::template::{self, Parsed, Part, Reference};
 use crate::model::visit;

@@ -1,12 +1,6 @@
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
-
 use crate::analysis::lint::param::each_query;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, Rule};
-use crate::base::value::Text;
+use crate::analysis::lint::prelude::*;
 use crate::model::query::Query;
-use crate::model::slot::{MapSlot, Slot};
 
 pub const RULE: Rule = Rule {
     id: "query-unanswered",

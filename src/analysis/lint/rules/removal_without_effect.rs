@@ -1,19 +1,8 @@
-use std::sync::Arc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::analysis::lint::layers::known_layers;
 use crate::analysis::lint::merged_lists::lists;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::analysis::survey::SurveyedFile;
-use crate::base::path::join_path;
+use crate::analysis::lint::prelude::*;
 use crate::base::pystr;
 use crate::base::secrets::Cover;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::{Key, Text, Value};
-use crate::model::layer::Layer;
 use crate::model::merge_options::Strategy;
-use crate::model::slot::Slot;
 
 pub const RULE: Rule = Rule {
     id: "removal-without-effect",

@@ -1,6 +1,4 @@
-use crate::analysis::lint::file_text::{ScalarRole, WrittenScalar};
-use crate::analysis::lint::rule::{Level, Rule};
-use crate::base::value::Value;
+use crate::analysis::lint::prelude::*;
 
 // The check of misread scalars reports it.
 pub const RULE: Rule = Rule {

@@ -1,9 +1,7 @@
 use super::scalar_implicit;
-use crate::analysis::lint::file_text::{FileText, ScalarRole, WrittenScalar};
-use crate::analysis::lint::rule::{Check, Fault, Level, Rule};
+use crate::analysis::lint::prelude::*;
 use crate::base::error::article;
 use crate::base::secrets::Cover;
-use crate::base::value::{Key, Value};
 use crate::yaml::compose::Data;
 
 pub const RULE: Rule = Rule {

@@ -1,5 +1,4 @@
-use crate::analysis::lint::file_text::{FileText, ScalarRole};
-use crate::analysis::lint::rule::{Check, Fault, Level, Rule};
+use crate::analysis::lint::prelude::*;
 use crate::base::pystr;
 use crate::base::secrets::Cover;
 

@@ -1,6 +1,4 @@
-use crate::analysis::lint::file_text::FileText;
-use crate::analysis::lint::rule::{Check, Fault, Level, Rule};
-use crate::base::source::Span;
+use crate::analysis::lint::prelude::*;
 use crate::base::stack::grow;
 use crate::yaml::compose::{Data, Node};
 

@@ -1,16 +1,8 @@
 use std::hash::BuildHasher as _;
-use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxBuildHasher;
 
-use crate::analysis::lint::layers::{alone, scalars};
-use crate::analysis::lint::mentions::Mentions;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::analysis::survey::SurveyedFile;
-use crate::base::path::join_path;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::{Key, Value};
-use crate::model::slot::{KeyPrefix, MapSlot, Slot};
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "value-repeated",

@@ -1,12 +1,4 @@
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::analysis::lint::layers::scalars;
-use crate::analysis::lint::rule::{Check, Fault, Level, Linter, MergedSection, Rule};
-use crate::base::path::join_path;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::{Key, Text, Value};
-use crate::model::layer::Layer;
-use crate::model::slot::Slot;
+use crate::analysis::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "wildcard-order",
