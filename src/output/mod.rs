@@ -1,6 +1,6 @@
 //! Output: all data passes here on its way out of the process.
 //!
-//! It contains values that Salt can carry, diagnostics with excerpts, and the redaction of secrets.
+//! It contains values that Salt can carry, values on a line of text, diagnostics with excerpts, and the redaction of secrets.
 
 pub mod brief;
 pub mod redact;
