@@ -54,7 +54,7 @@ fn of_example(rule: &Rule, example: &str, other: &str) -> String {
             .map(|name| name.trim_start_matches("Bad: ").trim_start_matches("Good: "))
         {
             Some(_) if line.contains(other) => {
-                files.push(Part { name: "findings".into(), text: String::new() })
+                files.push(Part { name: "findings".into(), text: String::new() });
             }
             Some("reclass-config.yml\n") => files.push(Part { name: "settings".into(), text: String::new() }),
             Some(name) => files.push(Part { name: name.trim().into(), text: String::new() }),
@@ -69,7 +69,7 @@ fn section(rule: &Rule) -> String {
     let mut text = format!("\n### `{}`\n\nLevel: `{}`. {}\n", rule.id, rule.level.name(), rule.about);
     let (before, example) = rule.text.split_once("```yaml\n").unwrap_or((rule.text, ""));
     if !before.is_empty() {
-        text += &format!("\n{}\n", before.trim_end());
+        text.extend(["\n", before.trim_end(), "\n"]);
     }
     if example.is_empty() {
         let golden = format!("tests/analysis/lint/{}.txt", rule.id);
