@@ -6,37 +6,37 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that nothing else in the process has or had. A copy gets another one, because it can change.
-pub struct Number(u64);
+pub struct UniqueNumber(u64);
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-impl Number {
+impl UniqueNumber {
     pub fn get(&self) -> u64 {
         self.0
     }
 }
 
-impl Default for Number {
-    fn default() -> Number {
-        Number(NEXT.fetch_add(1, Ordering::Relaxed))
+impl Default for UniqueNumber {
+    fn default() -> UniqueNumber {
+        UniqueNumber(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-impl Clone for Number {
-    fn clone(&self) -> Number {
-        Number::default()
+impl Clone for UniqueNumber {
+    fn clone(&self) -> UniqueNumber {
+        UniqueNumber::default()
     }
 }
 
 /// Numbers do not count where contents are compared, or their texts.
-impl PartialEq for Number {
-    fn eq(&self, _: &Number) -> bool {
+impl PartialEq for UniqueNumber {
+    fn eq(&self, _: &UniqueNumber) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Number {
+impl fmt::Debug for UniqueNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Number")
+        f.write_str("UniqueNumber")
     }
 }

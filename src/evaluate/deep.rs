@@ -9,7 +9,7 @@ use super::memo::{SlotKey, SlotState};
 use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::MAX_FAULTS;
 use crate::base::failpoints::failpoint;
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::value::{CONTAINER, Map, Value};
@@ -156,7 +156,7 @@ impl Evaluator<'_> {
     /// Computes a container once, and detects a container inside of itself.
     fn container(
         &mut self,
-        number: &Number,
+        number: &UniqueNumber,
         origin: Origin,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {

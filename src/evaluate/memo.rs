@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::source::Origin;
 use crate::model::slot::Slot;
 
@@ -27,7 +27,7 @@ impl SlotKey {
         }
     }
 
-    pub(super) fn of_container(number: &Number) -> SlotKey {
+    pub(super) fn of_container(number: &UniqueNumber) -> SlotKey {
         SlotKey(number.get(), Origin::NONE)
     }
 }

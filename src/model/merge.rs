@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use crate::base::failpoints::failpoint;
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::old_rules::{OldRule, OldRules};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
@@ -363,7 +363,7 @@ fn stack(earlier: Slot, later: Slot) -> Slot {
             merged.entries.extend(entries);
         }
     }
-    merged.number = Number::default();
+    merged.number = UniqueNumber::default();
     Slot::Stack(Arc::new(merged))
 }
 

@@ -14,7 +14,7 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::path::split_path;
 use crate::base::value::{Text, Value};
 
@@ -36,7 +36,7 @@ pub struct Query {
     /// The other tests, combined from left to right.
     pub rest: Vec<(Connective, Comparison)>,
     /// Identifies the query in the memos of evaluations.
-    pub number: Number,
+    pub number: UniqueNumber,
 }
 
 /// `and` or `or`.
@@ -119,7 +119,7 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
         value: None,
         first: None,
         rest: Vec::new(),
-        number: Number::default(),
+        number: UniqueNumber::default(),
     };
     if rest.trim_matches(is_space).is_empty() {
         return Err("the query asks for nothing".into());

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::table::Table;
@@ -43,7 +43,7 @@ pub struct Results {
     /// The value and its size, computed on first use. Only for a container that is not dynamic.
     pub constant: OnceLock<(Value, ValueSize)>,
     /// Identifies the content in the memos of evaluations.
-    pub number: Number,
+    pub number: UniqueNumber,
 }
 
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub struct StackSlot {
     /// Whether any value depends on references or queries.
     pub dynamic: bool,
     /// Identifies the content in the memos of evaluations.
-    pub number: Number,
+    pub number: UniqueNumber,
 }
 
 /// The value of one layer for a path.
@@ -228,7 +228,7 @@ impl StackSlot {
         StackSlot {
             dynamic: entries.iter().any(|entry| entry.slot.dynamic()),
             entries,
-            number: Number::default(),
+            number: UniqueNumber::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ mod path;
 use std::sync::Arc;
 
 use crate::base::error::Fault;
-use crate::base::number::Number;
+use crate::base::number::UniqueNumber;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::query::Query;
@@ -26,12 +26,12 @@ pub struct Template {
     /// The parts in order. A template with a single reference keeps the type of its value (R1).
     pub parts: Vec<Part>,
     /// Identifies the content in the memos of evaluations.
-    pub number: Number,
+    pub number: UniqueNumber,
 }
 
 impl Template {
     pub fn new(source: Text, parts: Vec<Part>) -> Template {
-        Template { source, parts, number: Number::default() }
+        Template { source, parts, number: UniqueNumber::default() }
     }
 }
 
