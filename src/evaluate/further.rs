@@ -8,21 +8,12 @@
 
 use super::fold::{FailedEntry, standing};
 use super::memo::SlotKey;
-use super::{Evaluator, Found, Mode, Stop};
+use super::{Deferred, Evaluator, Found, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS};
 use crate::base::source::Origin;
-use crate::base::value::{Key, Text};
+use crate::base::value::Text;
 use crate::model::slot::{Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
-
-/// A container of a failed path. It is examined after everything else is evaluated, because its content may
-/// refer to unfinished paths.
-pub(super) struct Deferred {
-    found: Found,
-    path: Vec<Key>,
-    /// Whether the path is one of the exports.
-    export: bool,
-}
 
 /// The maximum number of faults in layers' values to report per path. After each one, the later values are
 /// folded again.
@@ -30,7 +21,7 @@ const MOST_FOLDS: usize = 16;
 
 /// Which missing references of a text to report.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+enum Rest {
     /// All of them.
     All,
     /// Only those inside of other references. The others are forgiven if a later layer replaces the text
@@ -39,6 +30,11 @@ pub(super) enum Rest {
 }
 
 impl Evaluator<'_> {
+    /// Reports the other problems of a failed text.
+    pub(super) fn report_further_in_text(&mut self, template: &Template, origin: Origin) {
+        self.rest_of_text(template, origin, Rest::All);
+    }
+
     /// Reports the other problems of a failed slot.
     pub(super) fn report_further(&mut self, slot: &Slot) {
         if self.first_is_enough() {
@@ -54,7 +50,7 @@ impl Evaluator<'_> {
     }
 
     /// Reports the other problems of a failed text: its other references.
-    pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin, rest: Rest) {
+    fn rest_of_text(&mut self, template: &Template, origin: Origin, rest: Rest) {
         if self.first_is_enough() {
             return;
         }

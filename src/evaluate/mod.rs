@@ -161,6 +161,15 @@ pub(crate) enum Child<'s> {
     Data(&'s Value),
 }
 
+/// A container of a failed path. It is examined after everything else is evaluated, because its content may
+/// refer to unfinished paths.
+struct Deferred {
+    found: Found,
+    path: Vec<Key>,
+    /// Whether the path is one of the exports.
+    export: bool,
+}
+
 /// The whnf of a slot, and the path at which a reference found it.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -227,7 +236,7 @@ pub struct Evaluator<'a> {
     /// Values of layers that a `~` replaced. They are examined last, only for R6.
     replaced: Vec<fold::Replaced>,
     /// Containers of failed paths. They are examined last, only for more problems (R5).
-    deferred: Vec<further::Deferred>,
+    deferred: Vec<Deferred>,
     /// The memo from another node with the same classes.
     class_memo: Option<Arc<ClassMemo>>,
     /// The node's own paths, if the results for all other paths are to be stored.
@@ -363,7 +372,7 @@ impl<'a> Evaluator<'a> {
             Ok(_) => Err(std::mem::take(&mut self.faults)),
             Err(stop) => {
                 self.report(stop);
-                self.rest_of_text(template, origin, further::Rest::All);
+                self.report_further_in_text(template, origin);
                 Err(std::mem::take(&mut self.faults))
             }
         }
