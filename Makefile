@@ -19,7 +19,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer test-site test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -45,6 +45,10 @@ explorer: .venv-node/.tools ## the script of the page of a graph, from its sourc
 
 test-explorer: build .venv-node/.tools ## the page of a graph in a Chromium, with axe; the script is what its sources give
 	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run check && RECLASS=$(CURDIR)/$(BIN)/reclass $(NODE) npm test
+
+test-site: docs .venv-node/.tools ## the copy buttons of the documentation site in a Chromium
+	cd $(EXPLORER) && $(NODE) npm ci
+	$(NODE) node --test docs/_ext/copying.test.mjs
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))

@@ -26,7 +26,8 @@ html_title = f"{project} {release}"
 html_baseurl = urls["Documentation"]
 source_url = urls["Source"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "links", "manuals", "modules"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions += ["links", "manuals", "modules", "sessions"]
 exclude_patterns = ["_build"]
 highlight_language = "text"
 # Two hyphens begin an option.
@@ -44,10 +45,12 @@ add_module_names = False
 html_theme = "furo"
 html_copy_source = False
 html_static_path = ["_static"]
-html_css_files = ["examples.css"]
-# Without the prompt and the output.
-copybutton_prompt_text = "$ "
-copybutton_only_copy_prompt_lines = True
+html_css_files = ["examples.css", "sessions.css"]
+# Without the prompts and the output; `sessions` says what is output.
+copybutton_prompt_text = r"\$ |> |>$"
+copybutton_prompt_is_regexp = True
+copybutton_copy_empty_lines = False
+copybutton_exclude = ".linenos, .go"
 
 # External links are checked by `make docs-links`, where the network allows it.
 linkcheck_anchors = False
