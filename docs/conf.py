@@ -27,7 +27,7 @@ html_baseurl = urls["Documentation"]
 source_url = urls["Source"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
-extensions += ["links", "manuals", "modules", "sessions"]
+extensions += ["groups", "links", "manuals", "modules", "sessions"]
 exclude_patterns = ["_build"]
 highlight_language = "text"
 # Two hyphens begin an option.
