@@ -18,13 +18,13 @@ import saltext.reclass  # noqa: E402
 saltext.reclass.__path__.append(str(ROOT / "salt"))
 
 metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-urls = metadata["urls"]
+addresses = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
 
 project = metadata["name"]
 release = metadata["version"]
 html_title = f"{project} {release}"
-html_baseurl = urls["Documentation"]
-source_url = urls["Source"]
+html_baseurl = addresses["homepage"]
+source_url = addresses["repository"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 extensions += ["groups", "links", "manuals", "modules", "sessions"]

@@ -1,7 +1,7 @@
 """Links between the pages, the rest of the repository and the site are right in all three places.
 
-A link that leaves `docs/` leads to the file on the forge. Links of the pages beside `docs/` (README.md and
-others) are checked like those within it.
+A link that leaves `docs/` leads to the file on the forge, or is plain text while the repository has no
+address. Links of the pages beside `docs/` (README.md and others) are checked like those within it.
 """
 
 import re
@@ -14,26 +14,28 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[([^][]*)\]\(([^)\s]+)\)")
 RULING = re.compile(r"^\*\*([A-Z][0-9]+)\.", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def leave(app: Sphinx, page: str, content: list[str]) -> None:
-    """Replace links to files outside of `docs/` by their addresses on the forge."""
+    """Replace links to files outside of `docs/` by their addresses on the forge, if it has one."""
     folder = Path(app.env.doc2path(page)).parent
     root = Path(app.srcdir).parent
 
     def address(match: re.Match[str]) -> str:
-        link = match.group(1)
+        text, link = match.groups()
         if ":" in link or not (target := (folder / link.split("#")[0]).resolve()).is_relative_to(root):
             return match.group()
         if target.is_relative_to(app.srcdir):
             return match.group()
         if not target.exists():
             log.warning("there is no file '%s'", link, location=page)
+        if not app.config.source_url:
+            return text
         kind = "tree" if target.is_dir() else "blob"
-        return f"]({app.config.source_url}/{kind}/main/{target.relative_to(root)})"
+        return f"[{text}]({app.config.source_url}/{kind}/main/{target.relative_to(root)})"
 
     content[0] = LINK.sub(address, content[0])
 
@@ -48,7 +50,7 @@ def check(app: Sphinx, env: BuildEnvironment) -> None:
     """Check the links of the pages beside `docs/`."""
     root = Path(app.srcdir).parent
     for page in sorted(root.glob("*.md")):
-        for link in LINK.findall(FENCE.sub("", page.read_text())):
+        for _, link in LINK.findall(FENCE.sub("", page.read_text())):
             name, _, anchor = link.partition("#")
             if ":" in link or not name:
                 continue

@@ -27,7 +27,7 @@ def marked(text: str, site: str) -> str:
     """The text as reStructuredText, with links to other pages."""
     text = re.sub(r"([\\*|_])", r"\\\1", text)
     text = re.sub(r"\b(reclass[a-z-]*)\(1\)", r":doc:`\1`", text)
-    return re.sub(rf"{re.escape(site)}([a-z]+)\.html", r":doc:`/\1`", text)
+    return re.sub(rf"{re.escape(site)}([a-z]+)\.html", r":doc:`/\1`", text) if site else text
 
 
 def term(words: str, lines: list[str], site: str) -> Iterator[str]:

@@ -397,14 +397,13 @@ fn no_abbreviation_is_suggested() {
     printed(place.path(), &["reclass", "-b", "a", "-n", "n2", "--ou", "json"]);
 }
 
-/// Helps, manual pages and the metadata of the package name one address.
+/// Helps and manual pages name the address of Cargo.toml, as `setup.py` does.
 #[test]
 fn the_address_of_the_documentation_is_that_of_the_package() {
     let read = |name: &str| -> toml::Table {
         fs::read_to_string(Path::new(support::ROOT).join(name)).unwrap().parse().unwrap()
     };
     let address = &read("Cargo.toml")["workspace"]["package"]["homepage"];
-    assert_eq!(&read("pyproject.toml")["project"]["urls"]["Documentation"], address);
     let help = printed(workplace().path(), &["reclass", "lint", "--help"]);
     assert!(help.contains(&format!("Documentation: {}lint.html", address.as_str().unwrap())), "{help}");
 }
