@@ -13,7 +13,7 @@ LONG := class_patterns differential edit_corpus faults fuzz limits merge_options
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := src/analysis/graph/explorer
 ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
-PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
+PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 # Kapitan with Commodore, which need Python 3.11.
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')

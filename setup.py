@@ -1,4 +1,4 @@
-"""The README becomes the page of the package on PyPI, and the addresses are those of `Cargo.toml`.
+"""The page of the package on PyPI, which is the README, its addresses, its manual pages and its examples.
 
 Everything else is in `pyproject.toml`.
 
@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent
+EXAMPLES = ("ansible", "database", "inventory", "reactor", "states")
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]*)\)")
 
 
@@ -42,6 +43,18 @@ def page(repository: str | None) -> str:
     )
 
 
+def data() -> list[tuple[str, list[str]]]:
+    """The manual pages, and the inventories to try, by their folders below the one of the environment."""
+    pages = sorted((ROOT / "docs/man").glob("*.1"))
+    folders = {"share/man/man1": [str(path.relative_to(ROOT)) for path in pages]}
+    for name in EXAMPLES:
+        for path in sorted((ROOT / "examples" / name).rglob("*")):
+            if path.is_file():
+                file = path.relative_to(ROOT)
+                folders.setdefault(f"share/saltext-reclass/{file.parent}", []).append(str(file))
+    return list(folders.items())
+
+
 # Tests call the functions, without setuptools.
 if __name__ == "__main__":
     from setuptools import setup
@@ -51,4 +64,5 @@ if __name__ == "__main__":
         long_description=page(urls.get("Source")),
         long_description_content_type="text/markdown",
         project_urls=urls,
+        data_files=data(),
     )

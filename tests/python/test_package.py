@@ -50,6 +50,7 @@ def test_the_wheel_holds_what_it_should() -> None:
     programs = {"reclass", "reclass-salt", "reclass-ansible"}
     assert {f"scripts/{name}" for name in programs} <= data
     assert {f"data/share/man/man1/{name}.1" for name in programs} <= data
+    assert "data/share/saltext-reclass/examples/inventory/nodes/web1.example.com.yml" in data
     # The second and third program are small.
     with zipfile.ZipFile(wheels[0]) as wheel:
         sizes = {Path(info.filename).name: info.compress_size for info in wheel.infolist()}
