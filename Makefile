@@ -47,7 +47,7 @@ test-explorer: build .venv-node/.tools ## the page of a graph in a Chromium, wit
 	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run check && RECLASS=$(CURDIR)/$(BIN)/reclass $(NODE) npm test
 
 test-site: docs .venv-node/.tools ## the copy buttons of the documentation site in a Chromium
-	cd $(EXPLORER) && $(NODE) npm ci
+	test -d $(EXPLORER)/node_modules/playwright-core || { cd $(EXPLORER) && $(NODE) npm ci; }
 	$(NODE) node --test docs/_ext/copying.test.mjs
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
