@@ -1,5 +1,6 @@
 //! When the server is asked, and what is computed again.
 
+use std::path::Path;
 use std::process::Command;
 
 use reclass::internals::engine::Inventory;
@@ -115,8 +116,10 @@ fn warm_questions() {
     let value = reclass::internals::yaml::parse_value(&text).unwrap();
     let inventory = Inventory::open(value.as_map().unwrap()).unwrap();
     ask(&inventory, "one").unwrap();
-    let base = value.as_map().unwrap().get("inventory_base_uri").and_then(Value::as_str).unwrap();
-    until_old(std::path::Path::new(base));
+    // The data of the server itself are in the same folder.
+    let option = |name| Path::new(value.as_map().unwrap().get(name).and_then(Value::as_str).unwrap());
+    let base = option("inventory_base_uri");
+    [&*base.join("nodes"), &*base.join("classes"), option("etcd_cache_dir")].into_iter().for_each(until_old);
     for _ in 0..3 {
         ask(&inventory, "one").unwrap();
     }
