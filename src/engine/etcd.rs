@@ -26,7 +26,7 @@ use crate::model::template::Template;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
 use crate::storage::fs::display;
 use crate::storage::git::Blob;
-use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_with};
+use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
 use crate::yaml::to_value;
 
 /// The key of soft metadata among the parameters.
@@ -206,7 +206,7 @@ impl EtcdTree {
         let limits = DocumentLimits::of(settings);
         // The names above the value count as well.
         let limits = DocumentLimits { depth: limits.depth.saturating_sub(path.len()), ..limits };
-        let composed = compose_with(&key.value, &|text| text.into(), limits);
+        let composed = compose_within(&key.value, limits);
         let is_data = !settings.etcd_references;
         let document = match composed {
             Ok(document) => document,

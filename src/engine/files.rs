@@ -26,7 +26,7 @@ use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::slot::MapSlot;
 use crate::storage::fs::{display, fingerprint};
 use crate::storage::git::Blob;
-use crate::yaml::compose::{Document, compose_with};
+use crate::yaml::compose::{Document, compose_within};
 
 /// The version of a file's layer; zero for an unreadable file.
 pub type Version = u64;
@@ -404,7 +404,7 @@ impl Files {
         let compose = |bytes: &[u8]| {
             failpoint("a file is parsed");
             let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
-            compose_with(bytes, &|text| text.into(), limits)
+            compose_within(bytes, limits)
         };
         let document = compose(&bytes);
         counters.parsed.add();

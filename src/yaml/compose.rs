@@ -18,7 +18,7 @@ use crate::base::old_rules::OldRule;
 use crate::base::settings::Settings;
 use crate::base::size::TEXT_UNIT;
 use crate::base::source::{Site, Span, Spans};
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Value};
 
 /// Limits on a document with expanded aliases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,20 +98,20 @@ impl PartialEq for Entry {
 
 /// Reads the bytes of a file.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
-    compose_with(bytes, &|text| text.into(), DocumentLimits::HIGHEST)
+    compose_within(bytes, DocumentLimits::HIGHEST)
 }
 
-/// Reads the bytes of a file within limits; `intern` makes the strings.
-pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
-    document(bytes, intern, limits).map_err(|error| slip::explain(error, bytes))
+/// Reads the bytes of a file within limits.
+pub fn compose_within(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
+    document(bytes, limits).map_err(|error| slip::explain(error, bytes))
 }
 
-fn document(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
+fn document(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
     let graph = NodeGraph::read(bytes, limits)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
-    let (root, warnings) = construct::construct(&graph, root, intern, limits)?;
+    let (root, warnings) = construct::construct(&graph, root, limits)?;
     let mut document = Document { root: Some(root), spans: graph.spans.into(), warnings };
     if !document.warnings.is_empty()
         && let Ok(text) = std::str::from_utf8(bytes)

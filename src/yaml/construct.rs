@@ -16,7 +16,7 @@ use super::{grow, to_value};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::pystr;
 use crate::base::source::Span;
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Value};
 
 /// Minimum number of entries for looking up keys by hash.
 const FEW: usize = 12;
@@ -27,12 +27,10 @@ const FAILURES: usize = 1000;
 pub(super) fn construct(
     graph: &NodeGraph<'_>,
     root: u32,
-    intern: &dyn Fn(&str) -> Text,
     limits: DocumentLimits,
 ) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
-        intern,
         nodes: FxHashMap::default(),
         flat: FxHashMap::default(),
         merged: 0,
@@ -50,8 +48,6 @@ pub(super) fn construct(
 
 struct Constructor<'a> {
     graph: &'a NodeGraph<'a>,
-    /// Makes a string.
-    intern: &'a dyn Fn(&str) -> Text,
     /// Constructed nodes, if nodes can have several parents.
     nodes: FxHashMap<u32, Node>,
     /// Entries of mappings with merge keys, after they were applied.
@@ -194,7 +190,7 @@ impl<'a> Constructor<'a> {
             {
                 return value;
             }
-            return Value::Str((self.intern)(text));
+            return Value::Str(text.into());
         }
         match resolve::construct(tag, text) {
             // As PyYAML: a timestamp must be a scalar itself, without `=`.
@@ -307,7 +303,7 @@ impl<'a> Constructor<'a> {
             }
             // In a mapping, `=` is text.
             Ok(Tag::Value) => match self.text(index) {
-                Ok(text) => Some(Key::from((self.intern)(text))),
+                Ok(text) => Some(Key::from(text)),
                 Err(message) => {
                     self.refuse(level, index, message);
                     None

@@ -5,7 +5,7 @@
 use super::EtcdKey;
 use crate::base::settings::Settings;
 use crate::storage::program::Failure;
-use crate::yaml::compose::{DocumentLimits, compose_with};
+use crate::yaml::compose::{DocumentLimits, compose_within};
 
 /// The bounds of all keys together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl Bounds {
         for EtcdKey { key, value, .. } in keys {
             count += KEY + key.split('/').count();
             if count <= self.limits.nodes {
-                let document = compose_with(value, &|text| text.into(), self.limits);
+                let document = compose_within(value, self.limits);
                 count += document.map_or(0, |document| document.spans.len());
             }
         }
