@@ -107,7 +107,7 @@ impl Computation<'_> {
         let Some(etcd) = &self.inputs.etcd else { return Arc::default() };
         let owner = EtcdOwner { is_class, name: name.clone() };
         let (files, scan) = (&self.inputs.files, self.inputs.scan());
-        let (file, version, layers) = etcd.layers(&owner, files, scan, self.settings, self.interner);
+        let (file, version, layers) = etcd.layers(&owner, files, scan, self.settings);
         self.recorder.file(file, version);
         layers
     }

@@ -22,7 +22,6 @@ use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::grains::{GrainRead, GrainRules, Grains};
-use crate::model::interner::Interner;
 use crate::model::layer::Layer;
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
@@ -114,18 +113,12 @@ pub struct Computation<'a> {
     context: EngineContext<'a>,
     /// The dependencies recorded so far.
     pub recorder: DependencyRecorder,
-    /// The interner.
-    pub interner: &'a Interner,
 }
 
 impl<'a> EngineContext<'a> {
     /// A computation for the calling thread.
     pub fn computation(self) -> Computation<'a> {
-        Computation {
-            context: self,
-            recorder: DependencyRecorder::default(),
-            interner: self.inputs.files.interner(),
-        }
+        Computation { context: self, recorder: DependencyRecorder::default() }
     }
 
     /// The number of threads for one call.

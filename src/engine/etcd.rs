@@ -18,7 +18,6 @@ use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Files, Version, duplicate_keys};
 use crate::engine::fingerprint::ByteSource;
-use crate::model::interner::Interner;
 use crate::model::layer::{Incomplete, Layer, LayerResult, LayerSource};
 use crate::model::merge::{Prefixes, map_of_values};
 use crate::model::slot::{MapSlot, Slot};
@@ -167,7 +166,6 @@ impl EtcdTree {
         files: &Files,
         scan: u64,
         settings: &Settings,
-        interner: &Interner,
     ) -> (FileId, u64, Arc<[LayerResult]>) {
         let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_else(|| {
             Arc::new(EtcdSubject { keys: Vec::new(), object: EtcdSubject::NO_KEYS.into() })
@@ -182,7 +180,7 @@ impl EtcdTree {
         {
             return (file, version, layers.clone());
         }
-        let layer = |key: &SubjectKey| self.layer((key, owner), &subject, (files, scan), settings, interner);
+        let layer = |key: &SubjectKey| self.layer((key, owner), &subject, (files, scan), settings);
         let layers: Arc<[LayerResult]> = subject.keys.iter().map(layer).collect();
         all.insert(file, (version, layers.clone()));
         (file, version, layers)
@@ -194,7 +192,6 @@ impl EtcdTree {
         subject: &EtcdSubject,
         (files, scan): (&Files, u64),
         settings: &Settings,
-        interner: &Interner,
     ) -> LayerResult {
         let secrets = Secrets::of(settings);
         let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
@@ -232,12 +229,14 @@ impl EtcdTree {
         } else {
             let name = &owner.name;
             let source = LayerSource { file, name, init: false, is_class: owner.is_class, settings };
-            Layer::build(&around(document.clone(), root, path), source, interner).map_err(|mut unread| {
-                for fault in unread.error.faults_mut().iter_mut().filter(|fault| fault.site.is_none()) {
-                    fault.site = crate::evaluate::site_of(files, fault, &key.value);
-                }
-                unread
-            })?
+            Layer::build(&around(document.clone(), root, path), source, files.interner()).map_err(
+                |mut unread| {
+                    for fault in unread.error.faults_mut().iter_mut().filter(|fault| fault.site.is_none()) {
+                        fault.site = crate::evaluate::site_of(files, fault, &key.value);
+                    }
+                    unread
+                },
+            )?
         };
         layer.warnings.extend(duplicate_keys(&document, file));
         for warning in &mut layer.warnings {

@@ -485,7 +485,7 @@ impl Computation<'_> {
         let (file, layer) = if let Some(clash) = item.clash() {
             (None, Err(Error::from(clash)))
         } else {
-            let current = self.inputs.layer(item, self.interner);
+            let current = self.inputs.layer(item);
             (Some(current.file), current.layer.map_err(|unread| unread.error))
         };
         let environment = layer.map(|layer| self.original_environment(&layer)).map_err(|error| {

@@ -175,7 +175,7 @@ impl Files {
         }
     }
 
-    /// The interner of the inventory, for one thread.
+    /// The interner of the inventory.
     pub fn interner(&self) -> &Interner {
         &self.interner
     }
@@ -278,13 +278,7 @@ impl Files {
     }
 
     /// The layer of a node's or class's file in this scan. All threads get the same layer.
-    pub fn layer(
-        &self,
-        item: &CatalogEntry,
-        scan: u64,
-        interner: &Interner,
-        counters: &Counters,
-    ) -> CurrentLayer {
+    pub fn layer(&self, item: &CatalogEntry, scan: u64, counters: &Counters) -> CurrentLayer {
         let file = self.number(item.path());
         let (before, source) = {
             let mut table = self.table.lock();
@@ -302,7 +296,7 @@ impl Files {
         {
             return self.store(file, LoadedFile { fingerprint, ..loaded.clone() }, scan);
         }
-        self.load(file, item, (before, &source), scan, interner, counters)
+        self.load(file, item, (before, &source), scan, counters)
     }
 
     /// Whether a file still has this version.
@@ -332,7 +326,7 @@ impl Files {
         } else {
             None
         };
-        self.layer(alone.as_ref().unwrap_or(item), scan, self.interner(), counters).version == version
+        self.layer(alone.as_ref().unwrap_or(item), scan, counters).version == version
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
@@ -376,7 +370,6 @@ impl Files {
         item: &CatalogEntry,
         (before, source): (Option<LoadedFile>, &ByteSource),
         scan: u64,
-        interner: &Interner,
         counters: &Counters,
     ) -> CurrentLayer {
         let (bytes, fingerprint) = match read(item, source, counters, &self.settings) {
@@ -422,7 +415,7 @@ impl Files {
             return self.store(file, LoadedFile { fingerprint, bytes, layer: Ok(layer), version }, scan);
         }
         let shown = self.table.lock().files[file.0 as usize].shown.clone();
-        let layer = self.build(document, file, item, (&shown, &bytes), interner);
+        let layer = self.build(document, file, item, (&shown, &bytes));
         let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
         self.store(file, LoadedFile { fingerprint, bytes, layer, version }, scan)
     }
@@ -433,7 +426,6 @@ impl Files {
         file: FileId,
         item: &CatalogEntry,
         (shown, bytes): (&Arc<str>, &[u8]),
-        interner: &Interner,
     ) -> LayerResult {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
@@ -450,7 +442,7 @@ impl Files {
         self.table.lock().files[file.0 as usize].spans = document.spans.clone();
         let (name, settings) = (&item.name, &self.settings);
         let subject = LayerSource { file, name, init: item.init, is_class: item.is_class, settings };
-        let layer = Layer::build(&document, subject, interner);
+        let layer = Layer::build(&document, subject, &self.interner);
         let place = |fault: &mut Fault| {
             if fault.site.is_none() {
                 fault.site = crate::evaluate::site_of(self, fault, bytes);

@@ -22,7 +22,6 @@ use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, NameIndex, TreeId};
-use crate::model::interner::Interner;
 use crate::storage::fs::naming;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::{TreeLocation, TreeLocations};
@@ -394,21 +393,20 @@ impl Inputs {
     }
 
     /// The current layer of a node's or class's file.
-    pub fn layer(&self, item: &CatalogEntry, interner: &Interner) -> CurrentLayer {
-        self.files.layer(item, self.scan(), interner, &self.counters)
+    pub fn layer(&self, item: &CatalogEntry) -> CurrentLayer {
+        self.files.layer(item, self.scan(), &self.counters)
     }
 
     /// Reads many files at once, with several threads if it pays.
     pub fn preload(&self, items: &[&CatalogEntry], threads: usize) {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
-        let interner = || self.files.interner();
         parallel::each_counted(
             WorkUnit::Files,
             threads,
             &unverified,
-            interner,
-            |interner, item| drop(self.files.layer(item, scan, interner, &self.counters)),
+            || (),
+            |(), item| drop(self.files.layer(item, scan, &self.counters)),
             |()| false,
         );
     }

@@ -44,10 +44,9 @@ impl Computation<'_> {
                 }
                 _ => None,
             },
-            automatic: self
-                .settings
-                .automatic_parameters
-                .then(|| automatic::parameters(&item, &environment, self.settings, self.interner)),
+            automatic: self.settings.automatic_parameters.then(|| {
+                automatic::parameters(&item, &environment, self.settings, self.inputs.files.interner())
+            }),
             scalars: self.scalars(&layer),
             grains: grains(self.grain_rules, self.known_grains, &item.name, request.grains).map(Arc::new),
             unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
@@ -100,7 +99,7 @@ impl Computation<'_> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
-        let current = self.inputs.layer(item, self.interner);
+        let current = self.inputs.layer(item);
         self.recorder.file(current.file, current.version);
         current.layer
     }
@@ -109,7 +108,7 @@ impl Computation<'_> {
     pub fn read_untracked(&self, item: &CatalogEntry) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
-            None => Ok(self.inputs.layer(item, self.interner).layer?),
+            None => Ok(self.inputs.layer(item).layer?),
         }
     }
 

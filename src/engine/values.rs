@@ -140,7 +140,7 @@ impl Computation<'_> {
     /// Shares the keys of the maps that this node changed with equal maps of other nodes.
     fn share_keys(&self, parameters: &mut Arc<MapSlot>, own: &MapSlot) {
         let Some(map) = Arc::get_mut(parameters) else { return };
-        self.interner.share_keys(&mut map.entries);
+        self.inputs.files.interner().share_keys(&mut map.entries);
         for (key, slot) in &own.entries {
             if let (Slot::Map(own), Some(Slot::Map(inner))) = (slot, map.entries.get_mut(key)) {
                 self.share_keys(inner, own);
@@ -170,7 +170,8 @@ impl Computation<'_> {
         if faults.is_empty()
             && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(memo) = evaluator.into_class_memo(own, &classes, &parameters, self.interner)
+            && let Some(memo) =
+                evaluator.into_class_memo(own, &classes, &parameters, self.inputs.files.interner())
         {
             bytes += memo.bytes();
             prefix.learn(memo);
