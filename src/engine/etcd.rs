@@ -39,8 +39,8 @@ pub struct EtcdOwner {
     pub name: Text,
 }
 
-/// The keys of one class or node, sorted, and a name for this state of them.
-#[derive(Debug)]
+/// The keys of one class or node, sorted, and a name for this state of them; without keys it is empty.
+#[derive(Default, Debug)]
 struct EtcdSubject {
     keys: Vec<SubjectKey>,
     object: Arc<str>,
@@ -74,9 +74,6 @@ struct EtcdState {
 }
 
 impl EtcdSubject {
-    /// The name of the state without keys.
-    const NO_KEYS: &str = "";
-
     fn blob(&self, bytes: Arc<[u8]>) -> Arc<Blob> {
         Arc::new(Blob { object: self.object.clone(), bytes })
     }
@@ -118,11 +115,10 @@ impl EtcdTree {
                 continue;
             }
             state.changes += 1;
-            let is_gone = keys.is_empty();
-            let object = if is_gone { EtcdSubject::NO_KEYS.into() } else { state.changes.to_string().into() };
+            let object = if keys.is_empty() { Arc::default() } else { state.changes.to_string().into() };
             let subject = EtcdSubject { keys, object };
             files.set_source(&subject_path(&owner), ByteSource::Blob(subject.blob(Arc::default())));
-            if is_gone {
+            if subject.keys.is_empty() {
                 state.subjects.remove(&owner);
             } else {
                 state.subjects.insert(owner, Arc::new(subject));
@@ -167,9 +163,7 @@ impl EtcdTree {
         scan: u64,
         settings: &Settings,
     ) -> (FileId, u64, Arc<[LayerResult]>) {
-        let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_else(|| {
-            Arc::new(EtcdSubject { keys: Vec::new(), object: EtcdSubject::NO_KEYS.into() })
-        });
+        let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_default();
         let path = subject_path(owner);
         let blob = subject.blob(Arc::default());
         let (file, version) = files.put(&path, display(&path).into(), (&blob, Spans::default()), scan);
@@ -195,16 +189,19 @@ impl EtcdTree {
     ) -> LayerResult {
         let secrets = Secrets::of(settings);
         let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
-        // Nobody sees the text of a secret.
-        let blob = subject.blob(if is_secret { Arc::default() } else { key.value.clone() });
-        let put = |spans| files.put(&key_path(&key.key), shown(key).into(), (&blob, spans), scan).0;
-        let file = put(Spans::default());
-        self.owners.lock().insert(file, owner.clone());
         let limits = DocumentLimits::of(settings);
         // The names above the value count as well.
         let limits = DocumentLimits { depth: limits.depth.saturating_sub(path.len()), ..limits };
         let composed = compose_within(&key.value, limits);
         let is_data = !settings.etcd_references;
+        // Data and a value of one line have the key as their place, without a line.
+        let is_line = is_data || !key.value.trim_ascii_end().contains(&b'\n');
+        let whole = |span: &Span| if is_line { Span { line: Span::NO_LINE, ..*span } } else { *span };
+        let spans = composed.iter().flat_map(|document| document.spans.iter().map(whole)).collect();
+        // Nobody sees the text of a secret.
+        let blob = subject.blob(if is_secret { Arc::default() } else { key.value.clone() });
+        let (file, _) = files.put(&key_path(&key.key), shown(key).into(), (&blob, spans), scan);
+        self.owners.lock().insert(file, owner.clone());
         let document = match composed {
             Ok(document) => document,
             Err(error) => {
@@ -213,10 +210,6 @@ impl EtcdTree {
                 return Err(Incomplete { error, rest, whole: true });
             }
         };
-        // Data and a value of one line have the key as their place, without a line.
-        let is_line = is_data || !key.value.trim_ascii_end().contains(&b'\n');
-        let whole = |span: &Span| if is_line { Span { line: Span::NO_LINE, ..*span } } else { *span };
-        put(document.spans.iter().map(whole).collect());
         let root = document.root.clone().unwrap_or(Node { index: 0, data: Data::Value(Value::Null) });
         let origin = Origin { file, node: root.index };
         let mut layer = if is_data {
