@@ -1,4 +1,4 @@
-//! The text of one file, and a walk over the scalars of its parameters and exports.
+//! The text of one file, and the scalars of its parameters and exports, collected once for all rules.
 
 use super::linter::{Linter, lint_fault};
 use crate::analysis::survey::SurveyedFile;
@@ -18,6 +18,8 @@ pub struct FileText<'a> {
     file: &'a SurveyedFile,
     pub text: &'a str,
     pub document: &'a Document,
+    /// The scalars of parameters and exports.
+    pub scalars: Vec<WrittenScalar<'a>>,
 }
 
 /// A scalar in parameters or exports.
@@ -26,7 +28,7 @@ pub struct WrittenScalar<'v> {
     pub index: u32,
     pub role: ScalarRole,
     /// The innermost key above it, without prefixes.
-    pub key: &'v Key,
+    pub key: Key,
     /// What the keys above it hide.
     pub secret: Cover,
     /// Whether it is inside a list. Lists do not merge, and prefixes are text there (M7).
@@ -59,11 +61,15 @@ impl<'a> FileText<'a> {
     pub fn read(linter: &Linter<'_>, file: &SurveyedFile, check: &mut dyn FnMut(&FileText<'_>)) {
         let Some(text) = linter.context.inputs.files.text(&file.path) else { return };
         let Some((document, text)) = document(&text) else { return };
-        check(&FileText { linter, file, text, document: &document });
+        let mut written = FileText { linter, file, text, document: &document, scalars: Vec::new() };
+        for (_, node) in written.sections().filter(|(name, _)| ["parameters", "exports"].contains(name)) {
+            written.collect(node, ScalarRole::Value, (&Key::from(""), Cover::Open, false));
+        }
+        check(&written);
     }
 
     /// The sections of the file with their names.
-    pub fn sections(&self) -> impl Iterator<Item = (&'a str, &'a Node)> {
+    pub fn sections(&self) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
         let entries = match &self.document.root {
             Some(Node { data: Data::Map(entries), .. }) => &entries[..],
             _ => &[],
@@ -71,38 +77,23 @@ impl<'a> FileText<'a> {
         entries.iter().filter_map(|entry| Some((entry.key.as_str()?, &entry.value)))
     }
 
-    /// Visits the scalars of parameters and exports.
-    pub fn scalars(&self, visitor: &mut dyn FnMut(&WrittenScalar<'_>)) {
-        for (_, node) in self.sections().filter(|(name, _)| ["parameters", "exports"].contains(name)) {
-            let top = Key::from("");
-            self.walk(node, ScalarRole::Value, (&top, Cover::Open, false), visitor);
-        }
-    }
-
-    fn walk(
-        &self,
-        node: &Node,
-        role: ScalarRole,
-        (key, secret, in_list): (&Key, Cover, bool),
-        visitor: &mut dyn FnMut(&WrittenScalar<'_>),
-    ) {
+    fn collect(&mut self, node: &'a Node, role: ScalarRole, (key, secret, in_list): (&Key, Cover, bool)) {
+        let scalar =
+            |value, index, role| WrittenScalar { value, index, role, key: key.clone(), secret, in_list };
         match &node.data {
-            Data::Value(value) => {
-                visitor(&WrittenScalar { value, index: node.index, role, key, secret, in_list });
-            }
+            Data::Value(value) => self.scalars.push(scalar(value, node.index, role)),
             Data::List(items) => items.iter().for_each(|item| {
-                grow(|| self.walk(item, ScalarRole::Item, (key, secret.item(), true), visitor));
+                grow(|| self.collect(item, ScalarRole::Item, (key, secret.item(), true)));
             }),
             Data::Map(entries) => {
                 for entry in entries.iter() {
-                    let (value, index) = (&entry.key.0, entry.key_index);
-                    let role = ScalarRole::Key;
-                    visitor(&WrittenScalar { value, index, role, key, secret, in_list });
+                    let value = &entry.key.0;
+                    self.scalars.push(scalar(value, entry.key_index, ScalarRole::Key));
                     // Prefixes are not part of the name.
                     let name = crate::base::pystr::str(value);
                     let below = Key::from(self.linter.prefixes.name(&name));
                     let hidden = self.linter.secrets.below(secret, &below);
-                    grow(|| self.walk(&entry.value, ScalarRole::Value, (&below, hidden, in_list), visitor));
+                    grow(|| self.collect(&entry.value, ScalarRole::Value, (&below, hidden, in_list)));
                 }
             }
         }

@@ -57,20 +57,20 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 fn check_items(written: &FileText<'_>, found: &mut Vec<Fault>) {
     let linter = written.linter;
     let mark = linter.prefixes.text(KeyPrefix { overrides: true, constant: false });
-    written.scalars(&mut |scalar| {
+    for scalar in &written.scalars {
         let (ScalarRole::Key, true, Value::Str(key)) = (scalar.role, scalar.in_list, scalar.value) else {
-            return;
+            continue;
         };
         let name = linter.prefixes.bare(key);
         // `~/.bashrc` is a path.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         if linter.has_keyed_lists || name.len() == key.len() || !key.starts_with(&mark) || !is_name {
-            return;
+            continue;
         }
         let message =
             format!("the {mark} in front of '{name}' is a part of the key: mappings of a list do not merge");
         found.extend(written.span(scalar.index).map(|span| written.fault(RULE.id, message, None, span)));
-    });
+    }
 }
 
 /// Whether in any node a layer before the file may set the path.

@@ -28,17 +28,17 @@ parameters: {version: "1.10"}
 };
 
 fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
-    written.scalars(&mut |scalar| {
+    for scalar in &written.scalars {
         if scalar.role == ScalarRole::Key {
             found.extend(misread(written, scalar, "the key "));
         } else if scalar.secret == Cover::Open {
             found.extend(misread(written, scalar, ""));
         }
-    });
+    }
     // The environment is a name, even if it looks like another type.
     for (_, node) in written.sections().filter(|(name, _)| *name == "environment") {
         let Data::Value(value) = &node.data else { continue };
-        let (key, role) = (&Key::from(""), ScalarRole::Item);
+        let (key, role) = (Key::from(""), ScalarRole::Item);
         let scalar =
             WrittenScalar { value, index: node.index, role, key, secret: Cover::Open, in_list: false };
         found.extend(misread(written, &scalar, "the environment ").or_else(|| unnamed(written, &scalar)));

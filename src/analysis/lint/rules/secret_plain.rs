@@ -29,9 +29,9 @@ parameters: {password: 'ENC[GPG,hQEMA7]'}
 
 fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
     let linter = written.linter;
-    written.scalars(&mut |scalar| {
+    for scalar in &written.scalars {
         if scalar.role == ScalarRole::Key || scalar.secret == Cover::Open {
-            return;
+            continue;
         }
         let key = pystr::str(&scalar.key.0);
         let what = linter.plain.find(scalar.value, &key, linter.context.settings);
@@ -41,5 +41,5 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
             let message = format!("{what} as plain text, under '{key}'");
             found.push(written.fault(RULE.id, message, help, span));
         }
-    });
+    }
 }
