@@ -104,7 +104,7 @@ impl Survey {
     pub fn of(computation: &Computation<'_>) -> Survey {
         let catalog = computation.catalog;
         let context = computation.context();
-        let items: Vec<&CatalogEntry> = catalog.nodes.values().collect();
+        let items: Vec<&Arc<CatalogEntry>> = catalog.nodes.values().collect();
         let nodes = parallel::each_counted(
             WorkUnit::Nodes,
             computation.threads(),
@@ -116,7 +116,9 @@ impl Survey {
         let (nodes, first_of_kind) = with_kinds(nodes);
         // Several environments may use one branch.
         let mut visited = FxHashSet::default();
-        let classes = catalog.classes().filter(|item| visited.insert(item.path()));
+        let trees = computation.all_classes();
+        let classes = trees.iter().flat_map(|names| names.values());
+        let classes = classes.filter(|item| visited.insert(item.path()));
         let items = classes.chain(catalog.nodes.values());
         let mut files: Vec<SurveyedFile> = items.flat_map(|item| surveyed(computation, item)).collect();
         let number = |(index, file): (usize, &SurveyedFile)| Some((file.layer.as_ref().ok()?.file, index));
@@ -191,7 +193,7 @@ impl ClassFiles<'_> {
     }
 }
 
-fn surveyed_node(computation: &Computation<'_>, item: &CatalogEntry) -> Surveyed {
+fn surveyed_node(computation: &Computation<'_>, item: &Arc<CatalogEntry>) -> Surveyed {
     let layers = computation.layers(NodeRequest::plain(&item.name)).map(Arc::new);
     let chains = layers.as_ref().ok().map(|layers| layers.linearization.include_chains());
     Surveyed {
@@ -223,9 +225,9 @@ fn with_kinds(mut nodes: Vec<Surveyed>) -> (Vec<Surveyed>, Vec<usize>) {
 
 /// The file of a name, or all files that claim it. If several do, none of them counts, and the clash comes
 /// before their other faults.
-fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedFile> {
+fn surveyed(computation: &Computation<'_>, item: &Arc<CatalogEntry>) -> Vec<SurveyedFile> {
     let clash = item.clash();
-    let file = |item: CatalogEntry| {
+    let file = |item: Arc<CatalogEntry>| {
         let layer = match (computation.read_untracked(&item), &clash) {
             (layer, None) => layer,
             (layer, Some(clash)) => {
@@ -235,7 +237,7 @@ fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedF
         };
         let path = shown(&item);
         SurveyedFile {
-            name: item.name,
+            name: item.name.clone(),
             is_class: item.is_class,
             path,
             layer,

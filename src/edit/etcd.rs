@@ -18,7 +18,7 @@ use crate::model::catalog;
 use crate::model::merge::Prefixes;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey};
 use crate::storage::fs::display;
-use crate::storage::{TreeLimits, walk};
+use crate::storage::{TreeLimits, folders};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
 
@@ -162,8 +162,8 @@ impl Parameters {
     /// The warning for a class without a file. Classes in git are left to lint.
     fn without_class(&self, settings: &Settings, parameter: &str) -> Option<String> {
         let (folders, _) = source::roots(settings).ok()?;
-        let listing = walk::list(&folders, TreeLimits::of(settings), 1).ok()?;
-        let classes = catalog::classes(listing);
+        let listing = folders::list(&folders, TreeLimits::of(settings)).ok()?;
+        let classes = catalog::classes(&listing);
         if classes.get(&self.class).is_some() {
             return None;
         }

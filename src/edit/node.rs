@@ -14,7 +14,7 @@ use crate::base::similar;
 use crate::base::value::{Map, Text, Value};
 use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
-use crate::storage::{FoundFile, TreeLimits, walk};
+use crate::storage::{FoundFile, TreeLimits, folders};
 
 /// The content for a node file.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -145,7 +145,7 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 
 /// The names of all nodes.
 fn names(settings: &Settings) -> Result<NameIndex> {
-    Ok(catalog::nodes(walk::list(&roots(settings)?, TreeLimits::of(settings), 1)?, settings))
+    Ok(catalog::nodes(&folders::list(&roots(settings)?, TreeLimits::of(settings))?, settings))
 }
 
 /// The path of a node. A name of several files is an error.

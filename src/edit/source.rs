@@ -1,6 +1,7 @@
 //! The raw data of single files of an inventory, without merging and evaluation.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::change::read;
 use super::tree;
@@ -9,7 +10,7 @@ use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
 use crate::model::catalog::{self, CatalogEntry};
 use crate::storage::fs::{self, display};
-use crate::storage::{TreeLimits, tree_path, walk};
+use crate::storage::{TreeLimits, folders, tree_path};
 
 /// A class or node file.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,13 +34,13 @@ pub struct EditSource {
 pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
     let (class_roots, node_roots) = roots(settings)?;
     let limits = TreeLimits::of(settings);
-    let nodes = catalog::nodes(walk::list(&node_roots, limits, 1)?, settings);
-    let classes = catalog::classes(walk::list(&class_roots, limits, 1)?);
+    let nodes = catalog::nodes(&folders::list(&node_roots, limits)?, settings);
+    let classes = catalog::classes(&folders::list(&class_roots, limits)?);
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let readable = &readable;
-        let items: Vec<CatalogEntry> = names.values().cloned().collect();
+        let items: Vec<Arc<CatalogEntry>> = names.values().cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
             let data = match item.clash() {
@@ -49,7 +50,7 @@ pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
             let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            EditSource { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
+            EditSource { kind, name: item.name.clone(), folder: folder.unwrap_or_default(), path, data }
         })
     });
     Ok(sources.collect())

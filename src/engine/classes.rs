@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
+use crate::engine::class_names::ClassName;
 use crate::engine::context::Computation;
 use crate::engine::etcd::EtcdOwner;
 use crate::engine::files::Dependencies;
 use crate::engine::linearize::LinearizationInput;
-use crate::model::catalog::{NameIndex, TreeId};
+use crate::model::catalog::TreeId;
 use crate::model::layer::{Incomplete, Layer, LayerResult};
 
 impl Computation<'_> {
@@ -20,18 +21,16 @@ impl Computation<'_> {
         environment: &Value,
     ) -> Result<ClassLookup<'_>> {
         let found = self.inputs.trees.tree(self.catalog, environment);
-        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
-        let (tree, names) = match found {
-            Ok(found) => found,
-            Err(_) if input.layer.classes.is_empty() && input.mapped.is_empty() => {
-                (TreeId::default(), NameIndex::none())
-            }
+        let found = found.and_then(|tree| self.inputs.open_tree(self.catalog, tree).map(|()| tree));
+        let tree = match found {
+            Ok(tree) => tree,
+            Err(_) if input.layer.classes.is_empty() && input.mapped.is_empty() => TreeId(u32::MAX),
             Err(mut error) => {
                 error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));
                 return Err(error);
             }
         };
-        Ok(ClassLookup { computation: self, tree, names })
+        Ok(ClassLookup { computation: self, tree })
     }
 
     /// Adds dependencies to the current record.
@@ -41,15 +40,15 @@ impl Computation<'_> {
 
     /// Whether all files and names are unchanged.
     pub fn is_current(&self, dependencies: &Dependencies) -> bool {
-        let missing = |(tree, name): &(TreeId, Text)| {
-            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
-        };
         let matching_as_before = |(tree, pattern, before): &(TreeId, Text, Arc<[Text]>)| {
-            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| names.matching(pattern) == *before)
+            self.inputs.matching(self.catalog, *tree, pattern).is_ok_and(|now| now == *before)
         };
-        dependencies.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-            && dependencies.missing_classes.iter().all(missing)
+        dependencies.classes.iter().all(|name| self.inputs.still_leads(self.catalog, name))
             && dependencies.patterns.iter().all(matching_as_before)
+            && dependencies
+                .files
+                .iter()
+                .all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
     }
 }
 
@@ -59,40 +58,43 @@ pub(super) struct ClassLookup<'a> {
     pub computation: &'a Computation<'a>,
     /// The tree that contains them.
     pub tree: TreeId,
-    names: &'a NameIndex,
 }
 
 impl ClassLookup<'_> {
     /// The layer of a class; `None` if the class does not exist. An error is one of its file.
     pub fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Incomplete<Arc<Layer>>> {
-        if let Some(item) = self.names.get(name) {
-            return self.computation.read(item).map(Some);
+        match &self.name(name).found {
+            Ok(Some(item)) => self.computation.read(item).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error.clone().into()),
         }
-        self.computation.recorder.missing_class(self.tree, name);
-        Ok(None)
     }
 
-    /// Whether a class has this name.
+    fn name(&self, name: &str) -> Arc<ClassName> {
+        let name = self.computation.inputs.class(self.computation.catalog, self.tree, name);
+        self.computation.recorder.class(&name);
+        name
+    }
+
+    /// Whether a class has this name, or a folder on its way is an error.
     pub fn has(&self, name: &str) -> bool {
-        let has = self.names.contains_key(name);
-        if !has {
-            self.computation.recorder.missing_class(self.tree, name);
-        }
-        has
+        !matches!(self.name(name).found, Ok(None))
     }
 
     /// The classes that match a glob, sorted by name.
-    pub fn matching(&self, pattern: &Text) -> Arc<[Text]> {
-        let matching = self.names.matching(pattern);
+    pub fn matching(&self, pattern: &Text) -> Result<Arc<[Text]>> {
+        let matching = self.computation.inputs.matching(self.computation.catalog, self.tree, pattern)?;
         self.computation.recorder.pattern(self.tree, pattern, &matching);
-        matching
+        Ok(matching)
     }
 
     /// The folder that was searched for a missing class, and a class with a similar name.
     pub fn missing_hint(&self, name: &str) -> (String, Option<String>) {
-        let names = self.names.keys().map(AsRef::as_ref);
-        let folder = self.computation.inputs.trees.display_name(self.computation.catalog, self.tree);
-        (folder, crate::base::similar::class(name, names).map(str::to_owned))
+        let (inputs, catalog) = (&self.computation.inputs, self.computation.catalog);
+        // A folder that cannot be listed has no similar names.
+        let names = inputs.classes(catalog, self.tree).unwrap_or_default();
+        let similar = crate::base::similar::class(name, names.keys().map(AsRef::as_ref));
+        (inputs.trees.display_name(catalog, self.tree), similar.map(str::to_owned))
     }
 
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::base::error::Fault;
 use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
@@ -20,7 +21,7 @@ use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
 use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
-use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::catalog::{Catalog, CatalogEntry, NameIndex};
 use crate::model::grains::{GrainRead, GrainRules, Grains};
 use crate::model::layer::Layer;
 use crate::model::mappings::Mappings;
@@ -121,6 +122,17 @@ impl<'a> EngineContext<'a> {
         Computation { context: self, recorder: DependencyRecorder::default() }
     }
 
+    /// The classes of all trees. If some cannot be listed, there are none, and the whole question fails.
+    pub fn all_classes(self) -> Vec<Arc<NameIndex>> {
+        self.inputs.all_classes_or_fail(self.catalog)
+    }
+
+    /// A fault for each name of a node or class with several files.
+    pub fn clashes(self) -> Vec<Fault> {
+        self.all_classes();
+        self.inputs.clashes(self.catalog)
+    }
+
     /// The number of threads for one call.
     pub fn threads(self) -> usize {
         parallel::threads(self.settings.threads)
@@ -191,7 +203,7 @@ pub struct CachedAnswer {
     /// The classes of the node, shared with other nodes.
     pub sequence: Arc<Sequence>,
     /// The catalog entry of the node; `None` for a node that only class mappings define.
-    pub(super) item: Option<CatalogEntry>,
+    pub(super) item: Option<Arc<CatalogEntry>>,
     /// The dependencies that are not in the sequence.
     pub dependencies: Dependencies,
     pub(super) original_environment: Value,

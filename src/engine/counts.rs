@@ -35,8 +35,8 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Trees listed.
-    listed "trees_listed",
+    /// Folders listed.
+    listed "folders_listed",
     /// Files whose bytes were read.
     read "files_read",
     /// Files parsed.

@@ -113,14 +113,15 @@ impl Database {
             self.revision += 1;
         }
         let catalog = self.inputs.catalog()?;
-        if !Arc::ptr_eq(&self.catalog, &catalog) {
+        let changed = !Arc::ptr_eq(&self.catalog, &catalog);
+        if changed {
             // Nobody asks for removed nodes any more.
             self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
             self.bytes = self.answers.values().map(|cached| cached.bytes).sum();
-            self.inputs.files.evict_unnamed(&catalog);
             self.catalog = catalog.clone();
             self.catalog_changes += 1;
         }
+        self.inputs.forget(&catalog, changed);
         Ok(catalog)
     }
 
@@ -200,7 +201,8 @@ impl Database {
             },
         )?;
         let catalog = self.catalog.clone();
-        let clashes = catalog.clashes();
+        self.inputs.all_classes(&catalog)?;
+        let clashes = self.inputs.clashes(&catalog);
         if !clashes.is_empty() {
             return Err(Error::new(clashes));
         }
@@ -241,19 +243,28 @@ impl Database {
     /// Calls `read` with one consistent state of the inventory. Calls it again if files changed meanwhile.
     pub fn inspect<T>(&mut self, read: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
         let catalog = self.begin()?;
-        let (seen, _) = self.settle(
+        let (seen, unlisted, ..) = self.settle(
             catalog,
-            |database, catalog| (read(&database.computation(catalog)), database.inputs.versions()),
-            |database, (_, files), now| {
-                files.iter().all(|(file, version)| database.inputs.is_current(*file, *version, now))
+            |database, catalog| {
+                let seen = read(&database.computation(catalog));
+                let inputs = &database.inputs;
+                (seen, inputs.take_unlisted(), inputs.versions(), (inputs.scan(), inputs.epoch()))
+            },
+            |database, (_, unlisted, files, state), now| {
+                // An error of a folder is final if it occurs twice.
+                unlisted.as_ref().is_none_or(|met| database.inputs.all_classes(now).as_ref() == Err(met))
+                    && database.inputs.folders_hold(*state)
+                    && files.iter().all(|(file, version)| database.inputs.is_current(*file, *version, now))
             },
         )?;
-        Ok(seen)
+        unlisted.map_or(Ok(seen), Err)
     }
 
     /// The names with several files, as of the last question.
     pub fn clashes(&self) -> Vec<Fault> {
-        self.catalog.clashes()
+        // What cannot be listed has no names.
+        let _ = self.inputs.all_classes(&self.catalog);
+        self.inputs.clashes(&self.catalog)
     }
 
     pub(super) fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {

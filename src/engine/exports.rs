@@ -263,7 +263,7 @@ impl IndexState {
             .collect();
         let mut nodes: Vec<Option<IndexedNode>> =
             std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
-        let new = |item: &CatalogEntry| IndexedNode {
+        let new = |item: &Arc<CatalogEntry>| IndexedNode {
             name: item.name.clone(),
             environment: Ok(Value::Null),
             inputs: None,
@@ -298,7 +298,7 @@ impl IndexState {
     /// Reads the environments of nodes again, and marks their rows if an input changed.
     fn verify_nodes(&mut self, positions: &[Position], computation: &Computation<'_>) {
         let names = &computation.catalog.nodes;
-        let items: Vec<&CatalogEntry> =
+        let items: Vec<&Arc<CatalogEntry>> =
             positions.iter().filter_map(|position| names.get(&self.nodes[*position as usize].name)).collect();
         computation.inputs.preload(&items, computation.threads());
         for (position, item) in positions.iter().zip(items) {
@@ -481,7 +481,7 @@ impl IndexState {
 
 impl Computation<'_> {
     /// The file of a node, and the environment in it. A name with several files has none.
-    fn environment_in_file(&self, item: &CatalogEntry) -> (Option<FileId>, Result<Value, Box<Fault>>) {
+    fn environment_in_file(&self, item: &Arc<CatalogEntry>) -> (Option<FileId>, Result<Value, Box<Fault>>) {
         let (file, layer) = if let Some(clash) = item.clash() {
             (None, Err(Error::from(clash)))
         } else {

@@ -17,6 +17,7 @@ use crate::base::lock::Mutex;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Span, Spans};
 use crate::base::value::Text;
+use crate::engine::class_names::ClassName;
 use crate::engine::counts::Counters;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
@@ -35,8 +36,8 @@ pub type Version = u64;
 #[derive(Clone, Default, Debug)]
 pub struct Dependencies {
     pub files: Vec<(FileId, Version)>,
-    /// Classes that were looked up in a tree and not found.
-    pub missing_classes: Vec<(TreeId, Text)>,
+    /// Names that were looked up, whether there is such a class or not.
+    pub classes: Vec<Arc<ClassName>>,
     /// Patterns of class names, with the names in a tree that matched.
     pub patterns: Vec<(TreeId, Text, Arc<[Text]>)>,
 }
@@ -56,6 +57,8 @@ impl DependencyRecorder {
         let mut dependencies = self.0.borrow_mut().pop().unwrap_or_default();
         dependencies.files.sort_unstable();
         dependencies.files.dedup();
+        dependencies.classes.sort_unstable_by_key(Arc::as_ptr);
+        dependencies.classes.dedup_by(|one, other| Arc::ptr_eq(one, other));
         dependencies
     }
 
@@ -66,10 +69,10 @@ impl DependencyRecorder {
         }
     }
 
-    /// Records a class that does not exist.
-    pub fn missing_class(&self, tree: TreeId, name: &str) {
+    /// Records a class name that was looked up.
+    pub fn class(&self, name: &Arc<ClassName>) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
-            record.missing_classes.push((tree, name.into()));
+            record.classes.push(name.clone());
         }
     }
 
@@ -84,7 +87,7 @@ impl DependencyRecorder {
     pub fn add(&self, dependencies: &Dependencies) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.files.extend_from_slice(&dependencies.files);
-            record.missing_classes.extend_from_slice(&dependencies.missing_classes);
+            record.classes.extend_from_slice(&dependencies.classes);
             record.patterns.extend_from_slice(&dependencies.patterns);
         }
     }
@@ -128,15 +131,15 @@ const MAX_UNSETTLED: usize = 10_000;
 /// A point in time, for [`Files::changed_since`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checkpoint {
-    scan: u64,
+    epoch: u64,
     cleared: u64,
     unsettled: usize,
 }
 
 #[derive(Debug)]
 struct FileEntry {
-    /// The name of its node or class, known when its layer is first requested.
-    name: Text,
+    /// Its node or class, known when its layer is first requested.
+    item: Option<Arc<CatalogEntry>>,
     path: Arc<Path>,
     shown: Arc<str>,
     spans: Spans,
@@ -189,15 +192,15 @@ impl Files {
     }
 
     /// The current point in time.
-    pub fn checkpoint(&self, scan: u64) -> Checkpoint {
+    pub fn checkpoint(&self, epoch: u64) -> Checkpoint {
         let table = self.table.lock();
-        Checkpoint { scan, cleared: table.cleared, unsettled: table.unsettled.len() }
+        Checkpoint { epoch, cleared: table.cleared, unsettled: table.unsettled.len() }
     }
 
     /// The files that may have changed since a checkpoint. `None` if any file may have changed.
-    pub fn changed_since(&self, before: Checkpoint, scan: u64) -> Option<Vec<FileId>> {
+    pub fn changed_since(&self, before: Checkpoint, epoch: u64) -> Option<Vec<FileId>> {
         let table = self.table.lock();
-        (before.scan == scan && before.cleared == table.cleared)
+        (before.epoch == epoch && before.cleared == table.cleared)
             .then(|| table.unsettled.get(before.unsettled..).unwrap_or_default().to_vec())
     }
 
@@ -214,8 +217,7 @@ impl Files {
         let mut table = self.table.lock();
         let entry = table.unsettle(file);
         entry.source = ByteSource::Missing("it is in no commit");
-        entry.loaded = None;
-        entry.spans = Spans::default();
+        entry.free();
     }
 
     /// Puts bytes with their positions into the table. Their layers are built elsewhere.
@@ -247,28 +249,31 @@ impl Files {
         (file, version)
     }
 
-    /// Frees the layers of files on disk that have no name in the catalog any more, or share their name
-    /// with others (S6). Such a file is read again before any answer that depends on it is given.
-    pub fn evict_unnamed(&self, catalog: &Catalog) {
-        let twins: FxHashSet<&Path> =
-            catalog.with_duplicates().flat_map(CatalogEntry::paths).map(|path| &**path).collect();
+    /// Frees the layers of files on disk that are neither nodes of the catalog nor `classes`. Such a file is read
+    /// again before any answer that depends on it is given.
+    pub fn evict(&self, catalog: &Catalog, classes: &FxHashSet<Arc<Path>>) {
         let goes = |file: &FileEntry| {
-            twins.contains(&*file.path)
-                || file.source.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
+            let gone = |item: &Arc<CatalogEntry>| {
+                let node = || catalog.nodes.at(&item.name, &file.path);
+                if item.is_class {
+                    !classes.contains(&file.path)
+                } else {
+                    node().is_none_or(|now| now.has_duplicates())
+                }
+            };
+            file.source.is_on_disk() && file.item.as_ref().is_some_and(gone)
         };
         let mut table = self.table.lock();
         for number in 0..table.files.len() {
             let file = &table.files[number];
             if file.loaded.is_some() && goes(file) {
-                let file = table.unsettle(FileId(u32::try_from(number).unwrap_or(u32::MAX)));
-                file.loaded = None;
-                file.spans = Spans::default();
+                table.unsettle(FileId(u32::try_from(number).unwrap_or(u32::MAX))).free();
             }
         }
     }
 
     /// The files that were not verified in this scan.
-    pub fn unverified<'i>(&self, items: &[&'i CatalogEntry], scan: u64) -> Vec<&'i CatalogEntry> {
+    pub fn unverified<'i>(&self, items: &[&'i Arc<CatalogEntry>], scan: u64) -> Vec<&'i Arc<CatalogEntry>> {
         let table = self.table.lock();
         let seen = |item: &CatalogEntry| {
             let number = table.numbers.get(item.path().as_os_str().as_encoded_bytes());
@@ -278,25 +283,43 @@ impl Files {
     }
 
     /// The layer of a node's or class's file in this scan. All threads get the same layer.
-    pub fn layer(&self, item: &CatalogEntry, scan: u64, counters: &Counters) -> CurrentLayer {
+    pub fn layer(&self, item: &Arc<CatalogEntry>, scan: u64, counters: &Counters) -> CurrentLayer {
         let file = self.number(item.path());
+        if let Some(current) = self.unchanged(file, scan) {
+            return current;
+        }
         let (before, source) = {
             let mut table = self.table.lock();
             let entry = &mut table.files[file.0 as usize];
-            if entry.verified_at == scan
-                && let Some(loaded) = &entry.loaded
-            {
-                return loaded.current(file);
-            }
-            entry.name = item.name.clone();
+            entry.item = Some(item.clone());
             (entry.loaded.clone(), entry.source.clone())
         };
-        if let Some(loaded) = &before
-            && let Some(fingerprint) = loaded.fingerprint.verify(item.path(), &source)
-        {
-            return self.store(file, LoadedFile { fingerprint, ..loaded.clone() }, scan);
-        }
         self.load(file, item, (before, &source), scan, counters)
+    }
+
+    /// The layer of a file that proves to be unchanged.
+    fn unchanged(&self, file: FileId, scan: u64) -> Option<CurrentLayer> {
+        let (before, path, source) = {
+            let table = self.table.lock();
+            let entry = table.files.get(file.0 as usize)?;
+            let loaded = entry.loaded.as_ref()?;
+            if entry.verified_at == scan {
+                return Some(loaded.current(file));
+            }
+            (loaded.fingerprint.clone(), entry.path.clone(), entry.source.clone())
+        };
+        let now = before.verify(&path, &source)?;
+        let mut table = self.table.lock();
+        let entry = &mut table.files[file.0 as usize];
+        let loaded = entry.loaded.as_mut()?;
+        if entry.verified_at != scan {
+            if loaded.fingerprint != before {
+                return None;
+            }
+            (loaded.fingerprint, entry.verified_at) = (now, scan);
+        }
+        failpoint("the table of files is changed");
+        Some(loaded.current(file))
     }
 
     /// Whether a file still has this version.
@@ -307,26 +330,19 @@ impl Files {
         catalog: &Catalog,
         counters: &Counters,
     ) -> bool {
-        let (name, path, loaded, source) = match self.table.lock().files.get(file.0 as usize) {
+        let (item, path) = match self.table.lock().files.get(file.0 as usize) {
             Some(entry) if entry.verified_at == scan => return entry.version() == version,
-            Some(entry) => {
-                (entry.name.clone(), entry.path.clone(), entry.loaded.clone(), entry.source.clone())
-            }
+            Some(entry) => (entry.item.clone(), entry.path.clone()),
             None => return false,
         };
-        if let Some(loaded) = loaded
-            && let Some(fingerprint) = loaded.fingerprint.verify(&path, &source)
-        {
-            return self.store(file, LoadedFile { fingerprint, ..loaded }, scan).version == version;
+        if let Some(current) = self.unchanged(file, scan) {
+            return current.version == version;
         }
-        let Some(item) = catalog.at(&name, &path) else { return false };
-        // If several files share the name, each of them is checked alone.
-        let alone = if item.has_duplicates() {
-            item.files().find(|file| file.path().as_os_str() == path.as_os_str())
-        } else {
-            None
-        };
-        self.layer(alone.as_ref().unwrap_or(item), scan, counters).version == version
+        let Some(item) = item else { return false };
+        if !item.is_class && catalog.nodes.at(&item.name, &path).is_none() {
+            return false;
+        }
+        self.layer(&item, scan, counters).version == version
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
@@ -336,7 +352,7 @@ impl Files {
         }
         let file = FileId(u32::try_from(table.files.len()).unwrap_or(u32::MAX - 1));
         table.files.push(FileEntry {
-            name: "".into(),
+            item: None,
             path: path.clone(),
             shown: display(path).into(),
             spans: Spans::default(),
@@ -548,6 +564,10 @@ impl FileTable {
 }
 
 impl FileEntry {
+    fn free(&mut self) {
+        (self.loaded, self.spans) = (None, Spans::default());
+    }
+
     fn version(&self) -> Version {
         self.loaded.as_ref().map_or(0, |loaded| loaded.version)
     }

@@ -35,7 +35,7 @@ impl ByteSource {
 }
 
 /// Identifies the content of a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Fingerprint {
     /// Size, times and inode of a file on disk.
     Disk(DiskFingerprint),

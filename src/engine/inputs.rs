@@ -1,7 +1,7 @@
 //! The inputs of the engine: names and layers from the files of an inventory, and which of them changed.
 //!
-//! In one *scan*, each file is verified at most once. As long as a watch reports no change, the same scan
-//! goes on.
+//! In one *scan*, each file and folder is verified at most once. As long as a watch reports no change, the
+//! same scan goes on. An *epoch* ends with the scan, or when a file appeared or disappeared.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,18 +15,20 @@ use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::base::value::Text;
+use crate::engine::class_names::{ClassFolders, ClassName};
 use crate::engine::counts::Counters;
 use crate::engine::etcd::{EtcdOwner, EtcdTree};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
-use crate::model::catalog::{self, Catalog, CatalogEntry, NameIndex, TreeId};
+use crate::model::catalog::{self, Catalog, CatalogEntry, ClassTree, NameIndex, TreeId};
+use crate::storage::folders::{Consulted, FolderCheck, Folders};
 use crate::storage::fs::naming;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::{TreeLocation, TreeLocations};
-use crate::storage::watch::{Watch, WatchEvents, is_as_listed};
-use crate::storage::{DiskFingerprint, Folder, FoundFile, Listing, TreeLimits, walk};
+use crate::storage::watch::{Watch, WatchEvents};
+use crate::storage::{Listing, TreeLimits};
 
 /// The inputs of one inventory.
 #[derive(Debug)]
@@ -39,8 +41,12 @@ pub struct Inputs {
     /// The folders of all locations.
     folders: Vec<PathBuf>,
     scan: AtomicU64,
+    epoch: AtomicU64,
     watch: Mutex<WatchMode>,
     names: Mutex<CatalogCache>,
+    classes: Mutex<ClassFolders>,
+    /// Why the classes of a tree could not all be listed, for [`Inputs::take_unlisted`].
+    unlisted: Mutex<Option<Error>>,
     last_full_check: Mutex<Option<SystemTime>>,
     pub files: Files,
     /// Counts of the work done.
@@ -69,11 +75,11 @@ enum WatchMode {
 #[derive(Debug, Default)]
 struct CatalogCache {
     verified_at: u64,
-    /// Whether a file is known to have appeared or disappeared.
+    /// Whether a repository has news.
     stale: bool,
-    links: bool,
-    folders: Vec<(Arc<Folder>, DiskFingerprint)>,
-    catalog: Option<Result<Arc<Catalog>>>,
+    /// The trees of the nodes, and their folders.
+    nodes: Vec<(Folders, Vec<Consulted>)>,
+    catalog: Option<Arc<Catalog>>,
 }
 
 impl Inputs {
@@ -85,6 +91,7 @@ impl Inputs {
             etcd: EtcdTree::of(&settings)?,
             trees: Trees::new(locations),
             scan: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
                 "auto" | "inotify" => WatchMode::NotBefore(0),
                 _ => WatchMode::Never,
@@ -92,6 +99,8 @@ impl Inputs {
             files: Files::new(settings.clone()),
             settings,
             names: Mutex::default(),
+            classes: Mutex::default(),
+            unlisted: Mutex::default(),
             last_full_check: Mutex::default(),
             counters: Counters::default(),
         })
@@ -119,7 +128,7 @@ impl Inputs {
             return Ok(self.begin_folders(true));
         }
         self.begin_folders(true);
-        self.scan.fetch_add(1, Ordering::Relaxed);
+        self.next_scan();
         Ok(true)
     }
 
@@ -145,30 +154,42 @@ impl Inputs {
         if self.folders.is_empty() {
             return false;
         }
+        let have_links = self.any_folders(Folders::have_links);
         let mut watch = self.watch.lock();
         if self.files.has_hard_links() {
             *watch = WatchMode::Never;
         }
-        if let WatchMode::On(on) = &mut *watch {
-            match on.poll() {
-                WatchEvents::Quiet => return false,
-                WatchEvents::Changed { files, tree } => {
-                    self.invalidate(&files, tree);
-                    if tree {
-                        // Whole folders may have been exchanged, so every file must be verified.
-                        self.scan.fetch_add(1, Ordering::Relaxed);
-                    }
-                    return true;
+        if have_links && matches!(*watch, WatchMode::On(_)) {
+            // The target of a link is not watched.
+            *watch = WatchMode::NotBefore(self.scan() + WATCH_RETRY_SCANS);
+        }
+        let events = match &mut *watch {
+            WatchMode::On(on) => on.poll(),
+            WatchMode::NotBefore(_) | WatchMode::Never => WatchEvents::Lost,
+        };
+        match events {
+            WatchEvents::Quiet if !self.any_folders(Folders::have_failed) => return false,
+            WatchEvents::Quiet => {}
+            WatchEvents::Changed { files, tree } => {
+                drop(watch);
+                self.notice(&files);
+                if tree {
+                    // Whole folders may have been exchanged, so every file must be verified.
+                    self.next_scan();
                 }
-                WatchEvents::Lost => *watch = WatchMode::NotBefore(0),
+                return true;
             }
-        } else if question && matches!(*watch, WatchMode::NotBefore(scan) if self.scan() > scan) {
-            *watch =
-                self.watch().map_or(WatchMode::NotBefore(self.scan() + WATCH_RETRY_SCANS), WatchMode::On);
+            WatchEvents::Lost if matches!(*watch, WatchMode::On(_)) => *watch = WatchMode::NotBefore(0),
+            WatchEvents::Lost => {
+                if question && matches!(*watch, WatchMode::NotBefore(scan) if self.scan() > scan) {
+                    let retry = self.scan() + WATCH_RETRY_SCANS;
+                    *watch = self.watch(have_links).map_or(WatchMode::NotBefore(retry), WatchMode::On);
+                }
+            }
         }
         // Files that were read before the watch existed must be verified once more.
         *self.last_full_check.lock() = Some(SystemTime::now());
-        self.scan.fetch_add(1, Ordering::Relaxed);
+        self.next_scan();
         true
     }
 
@@ -188,58 +209,68 @@ impl Inputs {
         self.scan.load(Ordering::Relaxed)
     }
 
+    /// The current epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    fn next_scan(&self) {
+        self.scan.fetch_add(1, Ordering::Relaxed);
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Drops the watch of another process. The next question verifies every file.
     pub fn forget_watch(&self) {
         let mut watch = self.watch.lock();
         if let WatchMode::On(_) = &*watch {
             *watch = WatchMode::NotBefore(0);
         }
-        self.scan.fetch_add(1, Ordering::Relaxed);
+        self.next_scan();
     }
 
-    fn watch(&self) -> Option<Watch> {
-        let names = self.names.lock();
-        let folders: Vec<PathBuf> =
-            names.folders.iter().map(|(folder, _)| folder.path().to_owned()).collect();
-        if names.links || folders.is_empty() || !matches!(names.catalog, Some(Ok(_))) {
+    fn watch(&self, have_links: bool) -> Option<Watch> {
+        let (names, classes) = (self.names.lock(), self.classes.lock());
+        if have_links || names.catalog.is_none() {
             return None;
         }
-        Watch::new(&self.folders, &folders)
+        let all = names.nodes.iter().map(|(folders, _)| folders).chain(classes.folders());
+        let listed: Vec<PathBuf> = all.flat_map(Folders::listed).map(Path::to_owned).collect();
+        if listed.is_empty() { None } else { Watch::new(&self.folders, &listed) }
     }
 
-    /// Makes the next question verify these files, and the names if a file appeared or disappeared.
-    fn invalidate(&self, paths: &[PathBuf], tree: bool) {
-        let mut names = self.names.lock();
-        let mut renamed = tree;
+    fn any_folders(&self, is: impl Fn(&Folders) -> bool) -> bool {
+        let (names, classes) = (self.names.lock(), self.classes.lock());
+        names.nodes.iter().any(|(folders, _)| is(folders)) || classes.folders().any(is)
+    }
+
+    /// Watches a folder that is about to be listed, if the others are watched.
+    fn before_listing(&self, folder: &Path) {
+        self.counters.listed.add();
+        let mut watch = self.watch.lock();
+        if let WatchMode::On(on) = &mut *watch
+            && (!on.belongs_to_this_process() || !on.add(folder))
+        {
+            *watch = WatchMode::NotBefore(self.scan() + WATCH_RETRY_SCANS);
+        }
+    }
+
+    /// Makes the next question verify these files, and their folders if a file appeared or disappeared.
+    fn notice(&self, paths: &[PathBuf]) {
+        let (mut names, mut classes) = (self.names.lock(), self.classes.lock());
+        let mut renamed = names.catalog.is_none();
         for path in paths {
             self.files.invalidate(path);
-            renamed |= match &names.catalog {
-                Some(Ok(catalog)) => !is_as_listed(path, self.has(catalog, path)),
-                // If the catalog was an error, any file may have caused it.
-                _ => true,
-            };
+            for (folders, _) in &mut names.nodes {
+                renamed |= folders.notice(path);
+            }
+            for folders in classes.folders_mut() {
+                renamed |= folders.notice(path);
+            }
         }
-        names.stale |= renamed;
-    }
-
-    /// Whether a path belongs to a node or class. This is faster than asking the file system.
-    fn has(&self, catalog: &Catalog, path: &Path) -> bool {
-        let found = |root: &PathBuf| Some(FoundFile::below(root, path.strip_prefix(root).ok()?));
-        let is_at = |item: Option<&CatalogEntry>| item.is_some_and(|item| item.is_at(path));
-        let locations = &self.trees.locations;
-        let folders = |place: &'_ TreeLocation| match place {
-            TreeLocation::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
-            TreeLocation::Git(_) => Vec::new(),
-        };
-        let node = |found: &FoundFile| catalog.nodes.get(&catalog::node_name(found, &self.settings));
-        if locations.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
-            return true;
+        if renamed {
+            names.verified_at = 0;
+            self.epoch.fetch_add(1, Ordering::Relaxed);
         }
-        locations.classes.iter().zip(&catalog.trees).any(|(place, tree)| {
-            let names = tree.as_ref().and_then(|tree| tree.get());
-            let class = |found: &FoundFile| names.and_then(|names| names.get(&catalog::class_name(found)));
-            folders(place).iter().any(|found| is_at(class(found)))
-        })
     }
 
     /// Where the nodes are, for messages.
@@ -256,114 +287,164 @@ impl Inputs {
         format!("{scheme}{}", self.node_location())
     }
 
-    pub fn classes<'a>(&self, catalog: &'a Catalog, tree: TreeId) -> Result<&'a NameIndex> {
-        match catalog.trees.get(tree.0 as usize).and_then(|classes| classes.as_ref()?.get()) {
-            Some(names) => Ok(names),
-            None => self.trees.names(catalog, tree, &self.files),
+    /// Reads the names of a tree in a repository. A tree of folders is listed on demand.
+    pub fn open_tree(&self, catalog: &Catalog, tree: TreeId) -> Result<()> {
+        self.trees.names(catalog, tree, &self.files).map(drop)
+    }
+
+    /// What a class name leads to.
+    pub fn class(&self, catalog: &Catalog, tree: TreeId, name: &str) -> Arc<ClassName> {
+        let listed = self.trees.names(catalog, tree, &self.files).ok().flatten();
+        self.with_classes(|classes, check| classes.class((tree, name), listed.map(|names| &**names), check))
+    }
+
+    /// Forgets what no answer needs any more, if the catalog changed or a class name leads to other files.
+    pub fn forget(&self, catalog: &Catalog, changed: bool) {
+        let mut classes = self.classes.lock();
+        if changed || classes.have_changed() {
+            self.files.evict(catalog, &classes.forget());
         }
     }
 
-    /// The current names of the inventory.
+    /// Whether a class name still leads to the same files.
+    pub fn still_leads(&self, catalog: &Catalog, name: &Arc<ClassName>) -> bool {
+        name.is_verified(self.epoch()) || {
+            let now = self.class(catalog, name.tree, &name.name);
+            Arc::ptr_eq(&now, name)
+                || now.found == name.found && self.with_classes(|classes, _| classes.restore(name))
+        }
+    }
+
+    /// The classes that match a pattern, sorted by name.
+    pub fn matching(&self, catalog: &Catalog, tree: TreeId, pattern: &Text) -> Result<Arc<[Text]>> {
+        let listed = self.trees.names(catalog, tree, &self.files)?;
+        self.with_classes(|classes, check| {
+            classes.matching((tree, pattern), listed.map(|names| &**names), check)
+        })
+    }
+
+    /// All classes of a tree.
+    pub fn classes(&self, catalog: &Catalog, tree: TreeId) -> Result<Arc<NameIndex>> {
+        match self.trees.names(catalog, tree, &self.files)? {
+            Some(names) => Ok(names.clone()),
+            None => self.with_classes(|classes, check| classes.all(tree, check)),
+        }
+    }
+
+    /// The classes of all trees. Those of a repository are left out until a node needs them.
+    pub fn all_classes(&self, catalog: &Catalog) -> Result<Vec<Arc<NameIndex>>> {
+        let trees = (0..).map(TreeId).zip(&catalog.trees);
+        let read = |(tree, classes): (TreeId, &Option<Arc<ClassTree>>)| {
+            let classes = classes.as_ref()?;
+            let is_open = classes.commit.is_none() || classes.get().is_some();
+            is_open.then(|| self.classes(catalog, tree))
+        };
+        trees.filter_map(read).collect()
+    }
+
+    /// Like [`Inputs::all_classes`], for readers that give no error. They get none, and the question fails.
+    pub fn all_classes_or_fail(&self, catalog: &Catalog) -> Vec<Arc<NameIndex>> {
+        self.all_classes(catalog).unwrap_or_else(|error| {
+            *self.unlisted.lock() = Some(error);
+            Vec::new()
+        })
+    }
+
+    /// Why classes could not be listed since the last call.
+    pub fn take_unlisted(&self) -> Option<Error> {
+        self.unlisted.lock().take()
+    }
+
+    /// A fault for each name with several files, among the nodes and the classes that were asked for.
+    pub fn clashes(&self, catalog: &Catalog) -> Vec<Fault> {
+        let listed = catalog.trees.iter().flatten().filter_map(|tree| tree.get());
+        let classes = listed.flat_map(|names| names.clashes());
+        let mut faults: Vec<Fault> = catalog.nodes.clashes().into_iter().chain(classes).collect();
+        faults.extend(self.classes.lock().clashes(self.epoch()));
+        faults.dedup();
+        faults
+    }
+
+    /// Whether the names in all class folders that were verified in an earlier scan are still the same.
+    pub fn folders_hold(&self, (scan, epoch): (u64, u64)) -> bool {
+        self.epoch() == epoch
+            || self.with_classes(|classes, (_, check)| {
+                classes.folders_mut().all(|folders| folders.hold_since(scan, check))
+            })
+    }
+
+    fn with_classes<T>(&self, ask: impl FnOnce(&mut ClassFolders, (u64, &FolderCheck<'_>)) -> T) -> T {
+        let listing = |folder: &Path| self.before_listing(folder);
+        let check = FolderCheck::new(self.scan(), &listing);
+        ask(&mut self.classes.lock(), (self.epoch(), &check))
+    }
+
+    /// The current names of the nodes, and the trees of the classes.
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
         let mut names = self.names.lock();
         if names.verified_at == self.scan()
             && !names.stale
             && let Some(catalog) = &names.catalog
         {
-            return catalog.clone();
+            return Ok(catalog.clone());
         }
-        names.verified_at = self.scan();
-        if let Some(catalog) = names.catalog.clone()
-            && !names.stale
-            && !names.folders.is_empty()
-            && walk::are_unchanged(&mut names.folders)
-        {
-            return catalog;
-        }
-        self.counters.listed.add();
-        let (listed, built) = self.list(names.catalog.as_ref().and_then(|known| known.as_ref().ok()));
-        let built = match built {
-            // The old catalog of the repositories is needed to find what is new in them.
-            Err(error) if !self.trees.is_empty() => {
-                names.stale = true;
-                return Err(error);
-            }
-            Err(error) if listed.failed => {
-                *names = CatalogCache::default();
-                return Err(error);
-            }
-            built => built.map(Arc::new),
-        };
-        names.stale = false;
-        let before = names.catalog.take();
-        names.links = listed.links;
-        let before_folders = std::mem::replace(&mut names.folders, listed.folders);
-        // A folder that was removed and created again is another folder, even at the same path.
-        let same = before_folders.len() == names.folders.len()
-            && before_folders.iter().zip(&names.folders).all(
-                |((before, fingerprint), (now, fingerprint_now))| {
-                    before == now && fingerprint.identity() == fingerprint_now.identity()
-                },
-            );
-        if (!same || names.links)
-            && let Some(mut watch) = self.watch.try_lock()
-            && matches!(*watch, WatchMode::On(_))
-        {
-            // A new folder is not watched yet, and the target of a link never is.
-            *watch = WatchMode::NotBefore(0);
-        }
-        // An equal catalog keeps its identity, so that answers stay valid.
-        let catalog = match (before, built) {
-            (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
-            (_, built) => built,
-        };
-        names.catalog = Some(catalog.clone());
-        catalog
-    }
-
-    /// The names from all locations, and the folder listings behind them.
-    ///
-    /// If folders are exchanged during the listing, a file may be found twice or not at all. A catalog is
-    /// verified again before an answer is given. An error is final, so it must occur twice, or while
-    /// nothing changed.
-    fn list(&self, before: Option<&Arc<Catalog>>) -> (FolderListings, Result<Catalog>) {
+        // If folders are exchanged meanwhile, a file may be found twice or not at all. A catalog is verified
+        // again before an answer is given. An error is final, so it must occur twice.
         let mut met = None;
-        let mut attempts = 0;
-        loop {
-            let mut listed = FolderListings::default();
-            attempts += 1;
-            let built = self.build(&mut listed, before);
-            match &built {
-                Err(error) if attempts < ATTEMPTS && met.as_ref() != Some(error) && !listed.is_settled() => {
-                    met = Some(error.clone());
+        for _ in 0..ATTEMPTS {
+            match self.current(&mut names) {
+                Ok(catalog) => {
+                    (names.verified_at, names.stale) = (self.scan(), false);
+                    names.catalog = Some(catalog.clone());
+                    return Ok(catalog);
                 }
-                _ => return (listed, built),
+                Err(error) if met.as_ref() == Some(&error) => break,
+                Err(error) => met = Some(error),
             }
+            self.next_scan();
         }
+        // The old catalog is needed to find what is new in repositories.
+        names.stale = true;
+        Err(met.unwrap_or_else(|| Error::new(Vec::new())))
     }
 
-    /// Lists all folders and builds the catalog.
-    fn build(&self, listed: &mut FolderListings, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
-        let (limits, threads) = (TreeLimits::of(&self.settings), parallel::threads(self.settings.threads));
-        let before = before.map(|before| &**before);
+    /// The catalog as the folders are now; the same one if nothing changed.
+    fn current(&self, names: &mut CatalogCache) -> Result<Arc<Catalog>> {
+        let listing = |folder: &Path| self.before_listing(folder);
+        let check = FolderCheck::new(self.scan(), &listing);
+        let mut classes = self.classes.lock();
+        if let Some(catalog) = &names.catalog
+            && !names.stale
+            && names.nodes.iter_mut().all(|(folders, consulted)| folders.hold(consulted, &check))
+            && classes.have_roots(&check)
+        {
+            return Ok(catalog.clone());
+        }
+        let before = names.catalog.as_deref();
         let locations = &self.trees.locations;
         let mut faults = Vec::new();
-        let mut list = |folders: &[PathBuf], setting: &'static str| {
-            let listing = listed.list(self, folders, limits, threads);
-            listing.unwrap_or_else(|error| {
-                faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
-                Listing::default()
-            })
+        let mut failed = |error: Error, setting: &'static str| {
+            faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
         };
-        let nodes = match &locations.nodes {
-            Some(TreeLocation::Folders(folders)) => list(folders, "nodes_uri"),
-            _ => Listing::default(),
-        };
-        let classes = locations.classes.iter().filter_map(|place| match place {
-            TreeLocation::Folders(folders) => Some(list(folders, "classes_uri")),
-            TreeLocation::Git(_) => None,
-        });
-        let mut classes = classes.collect::<Vec<_>>().into_iter();
+        let mut nodes = Listing::default();
+        if let Some(TreeLocation::Folders(roots)) = &locations.nodes {
+            for (number, root) in roots.iter().enumerate() {
+                let listed = self.list_nodes(&mut names.nodes, (number, root), &check);
+                listed.map_or_else(
+                    |error| failed(error, "nodes_uri"),
+                    |listing| nodes.folders.extend(listing.folders),
+                );
+            }
+        }
+        classes.clear_roots();
+        for (tree, place) in (0..).map(TreeId).zip(&locations.classes) {
+            let TreeLocation::Folders(roots) = place else { continue };
+            for root in roots {
+                let added = classes.add_root(tree, root, &check, || self.open(root));
+                added.unwrap_or_else(|error| failed(error, "classes_uri"));
+            }
+        }
+        drop(classes);
         if !faults.is_empty() {
             return Err(Error::new(faults));
         }
@@ -372,12 +453,35 @@ impl Inputs {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(nodes, &self.settings)), None),
+            _ => (Arc::new(catalog::nodes(&nodes, &self.settings)), None),
         };
-        let trees = self
-            .trees
-            .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
-        Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
+        let new = Catalog { nodes, commit, trees: self.trees.classes(before, &self.files)? };
+        // An equal catalog keeps its identity, so that answers stay valid.
+        Ok(names.catalog.clone().filter(|before| **before == new).unwrap_or_else(|| Arc::new(new)))
+    }
+
+    fn list_nodes(
+        &self,
+        known: &mut Vec<(Folders, Vec<Consulted>)>,
+        (number, root): (usize, &Path),
+        check: &FolderCheck<'_>,
+    ) -> Result<Listing> {
+        if known.len() == number {
+            known.push((self.open(root)?, Vec::new()));
+        }
+        let Some((folders, consulted)) = known.get_mut(number) else { return Ok(Listing::default()) };
+        consulted.clear();
+        folders.all(&|_| true, check, consulted)
+    }
+
+    /// The folders below a root, on disk or in a revision.
+    fn open(&self, root: &Path) -> Result<Folders> {
+        let limits = TreeLimits::of(&self.settings);
+        let revision = self.trees.locations.revision.as_ref();
+        match revision.and_then(|revision| revision.files(root, limits)) {
+            Some(read) => Ok(trees::folders(root, &read?, &self.files, limits)),
+            None => Ok(Folders::new(root, limits)),
+        }
     }
 
     /// Adds to a fault about a folder the setting that names the folder.
@@ -393,12 +497,12 @@ impl Inputs {
     }
 
     /// The current layer of a node's or class's file.
-    pub fn layer(&self, item: &CatalogEntry) -> CurrentLayer {
+    pub fn layer(&self, item: &Arc<CatalogEntry>) -> CurrentLayer {
         self.files.layer(item, self.scan(), &self.counters)
     }
 
     /// Reads many files at once, with several threads if it pays.
-    pub fn preload(&self, items: &[&CatalogEntry], threads: usize) {
+    pub fn preload(&self, items: &[&Arc<CatalogEntry>], threads: usize) {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
         parallel::each_counted(
@@ -413,12 +517,12 @@ impl Inputs {
 
     /// The current point in time.
     pub fn checkpoint(&self) -> Checkpoint {
-        self.files.checkpoint(self.scan())
+        self.files.checkpoint(self.epoch())
     }
 
     /// The files that may have changed since a checkpoint. `None` if any file may have changed.
     pub fn changed_since(&self, before: Checkpoint) -> Option<Vec<FileId>> {
-        self.files.changed_since(before, self.scan())
+        self.files.changed_since(before, self.epoch())
     }
 
     /// The versions of all files verified in this scan. Every result of this scan depends only on them.
@@ -444,43 +548,5 @@ impl Locate for Inputs {
     fn owner(&self, file: FileId) -> Option<(bool, Text)> {
         let EtcdOwner { is_class, name } = self.etcd.as_ref()?.owner(file)?;
         Some((is_class, name))
-    }
-}
-
-#[derive(Default)]
-struct FolderListings {
-    folders: Vec<(Arc<Folder>, DiskFingerprint)>,
-    links: bool,
-    /// Whether a folder could not be listed.
-    failed: bool,
-}
-
-impl FolderListings {
-    /// Whether all folders are unchanged since they were listed.
-    fn is_settled(&self) -> bool {
-        !self.failed && walk::are_unchanged(&mut self.folders.clone())
-    }
-
-    fn list(
-        &mut self,
-        inputs: &Inputs,
-        folders: &[PathBuf],
-        limits: TreeLimits,
-        threads: usize,
-    ) -> Result<Listing> {
-        let mut all = Listing::default();
-        for folder in folders {
-            let revision = inputs.trees.locations.revision.as_ref();
-            if let Some(files) = revision.and_then(|revision| revision.files(folder, limits)) {
-                all.append(trees::listed(folder, &files?, &inputs.files));
-                continue;
-            }
-            let listing = walk::list(std::slice::from_ref(folder), limits, threads);
-            let listing = listing.inspect_err(|_| self.failed = true)?;
-            self.links |= listing.links;
-            self.folders.extend(listing.folders.iter().cloned().zip(listing.fingerprints.iter().copied()));
-            all.append(listing);
-        }
-        Ok(all)
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod automatic;
+pub mod class_names;
 pub mod classes;
 pub mod context;
 pub mod counts;

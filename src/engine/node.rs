@@ -13,7 +13,6 @@ use crate::engine::exports::OtherNodes;
 use crate::engine::faults::without_consequences;
 use crate::engine::values::Evaluated;
 use crate::evaluate::Root;
-use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Applications;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::MapSlot;
@@ -79,7 +78,7 @@ impl Computation<'_> {
             self.complete(warning, merged);
         }
         let item = self.catalog.nodes.get(&merged.name);
-        let uri = item.map_or_else(|| self.inputs.node_uri(), CatalogEntry::uri);
+        let uri = item.map_or_else(|| self.inputs.node_uri(), |item| item.uri());
         NodeInfo {
             name: merged.name.clone(),
             uri: uri.into(),

@@ -95,7 +95,7 @@ impl Computation<'_> {
     }
 
     /// Reads the layer of a file as a dependency.
-    pub fn read(&self, item: &CatalogEntry) -> LayerResult {
+    pub fn read(&self, item: &Arc<CatalogEntry>) -> LayerResult {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
@@ -105,14 +105,14 @@ impl Computation<'_> {
     }
 
     /// Reads the layer of a file without recording a dependency.
-    pub fn read_untracked(&self, item: &CatalogEntry) -> Result<Arc<Layer>> {
+    pub fn read_untracked(&self, item: &Arc<CatalogEntry>) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
             None => Ok(self.inputs.layer(item).layer?),
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, LayerResult)> {
+    fn node(&self, name: &str, mapped: bool) -> Result<(Arc<CatalogEntry>, LayerResult)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {
@@ -124,7 +124,7 @@ impl Computation<'_> {
                 Ok((item.clone(), layer))
             }
             None if mapped => {
-                let item = CatalogEntry::without_file(name.into());
+                let item = Arc::new(CatalogEntry::without_file(name.into()));
                 Ok((item, Ok(Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty()))))))
             }
             None => {

@@ -18,7 +18,8 @@ use crate::engine::fetch_state::FetchState;
 use crate::engine::files::Files;
 use crate::engine::fingerprint::ByteSource;
 use crate::model::catalog::{self, Catalog, ClassTree, Commit, NameIndex, TreeId};
-use crate::storage::Listing;
+use crate::storage::TreeLimits;
+use crate::storage::folders::Folders;
 use crate::storage::fs::display;
 use crate::storage::git::{Absent, GitFile, Record, Repository};
 use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
@@ -153,18 +154,13 @@ impl Trees {
         Ok((Arc::new(names), commit.commit))
     }
 
-    /// The classes of all locations: `listed` for folders, the current commits for repositories.
-    pub fn classes(
-        &self,
-        before: Option<&Catalog>,
-        files: &Files,
-        mut listed: impl FnMut(&[std::path::PathBuf]) -> NameIndex,
-    ) -> Result<Vec<Option<Arc<ClassTree>>>> {
+    /// The classes of all locations. Those of repositories are in their current commits.
+    pub fn classes(&self, before: Option<&Catalog>, files: &Files) -> Result<Vec<Option<Arc<ClassTree>>>> {
         let mut trees: Vec<Option<Arc<ClassTree>>> = Vec::with_capacity(self.locations.classes.len());
         let mut by_environment = Vec::new();
         for (number, place) in self.locations.classes.iter().enumerate() {
             trees.push(match place {
-                TreeLocation::Folders(folders) => Some(Arc::new(ClassTree::listed(listed(folders)))),
+                TreeLocation::Folders(_) => Some(Arc::default()),
                 TreeLocation::Git(branch) => {
                     if branch.branch.is_none() {
                         by_environment.push((number, branch));
@@ -191,12 +187,12 @@ impl Trees {
                 Some(new) if new == old => new.clone_from(old),
                 Some(new) => {
                     if let Some(names) = old.get() {
-                        self.list(new, Some(names), files)?;
+                        self.list(new, Some(&**names), files)?;
                     }
                 }
                 None => {
-                    let items = old.get().into_iter().flat_map(NameIndex::values);
-                    items.flat_map(catalog::CatalogEntry::paths).for_each(|path| files.remove(path));
+                    let items = old.get().into_iter().flat_map(|names| names.values());
+                    items.flat_map(|item| item.paths()).for_each(|path| files.remove(path));
                 }
             }
         }
@@ -223,11 +219,16 @@ impl Trees {
         }
     }
 
-    /// The names of a tree, read on first use.
-    pub fn names<'a>(&self, catalog: &'a Catalog, tree: TreeId, files: &Files) -> Result<&'a NameIndex> {
+    /// The names of a tree in a repository, read on first use; `None` for a tree of folders.
+    pub fn names<'a>(
+        &self,
+        catalog: &'a Catalog,
+        tree: TreeId,
+        files: &Files,
+    ) -> Result<Option<&'a Arc<NameIndex>>> {
         match catalog.trees.get(tree.0 as usize) {
-            Some(Some(classes)) => self.list(classes, None, files),
-            _ => Ok(NameIndex::none()),
+            Some(Some(classes)) if classes.commit.is_some() => self.list(classes, None, files).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -261,7 +262,7 @@ impl Trees {
         classes: &'a ClassTree,
         before: Option<&NameIndex>,
         files: &Files,
-    ) -> Result<&'a NameIndex> {
+    ) -> Result<&'a Arc<NameIndex>> {
         classes.get_or_list(|| {
             let Some(commit) = &classes.commit else { return Ok(NameIndex::default()) };
             let read = self.read(commit)?;
@@ -294,12 +295,12 @@ impl Trees {
     }
 }
 
-/// Lists a folder of a revision, and gives its files their bytes.
-pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
+/// The folders below one of a revision. Gives their files their bytes.
+pub fn folders(folder: &Path, read: &[GitFile], files: &Files, limits: TreeLimits) -> Folders {
     let folder = display(folder);
     let top = if folder.ends_with(':') { folder } else { folder + "/" };
     set_sources(&top, read, None, files);
-    catalog::listing(&top, read)
+    Folders::of_listing(&top, &catalog::listing(&top, read), limits)
 }
 
 /// Gives the files of a tree their bytes, and removes the files that the commit no longer has.
@@ -318,7 +319,7 @@ fn set_sources(top: &str, read: &[GitFile], before: Option<&NameIndex>, files: &
         );
         there.insert(path);
     }
-    for path in before.into_iter().flat_map(NameIndex::values).flat_map(catalog::CatalogEntry::paths) {
+    for path in before.into_iter().flat_map(NameIndex::values).flat_map(|item| item.paths()) {
         if !there.contains(path) {
             files.remove(path);
         }

@@ -2,10 +2,10 @@
 
 mod names;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::error::{Fault, Result};
+use crate::base::error::Result;
 use crate::base::settings::Settings;
 use crate::storage::git::GitFile;
 use crate::storage::location::Branch;
@@ -17,8 +17,6 @@ pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
     pub nodes: Arc<NameIndex>,
-    /// A fault for each node name with several files.
-    pub node_clashes: Vec<Fault>,
     /// The commit of the nodes, if they are in a repository.
     pub commit: Option<Arc<str>>,
     /// The classes of all trees, by number; `None` for a branch that no longer exists.
@@ -31,14 +29,12 @@ pub struct Catalog {
 pub struct TreeId(pub u32);
 
 /// The classes of one tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClassTree {
-    /// The commit, if they are in a repository.
+    /// The commit, if they are in a repository. Names in folders are found on demand.
     pub commit: Option<Commit>,
-    /// Names from a repository are read when a node first needs them.
-    names: OnceLock<NameIndex>,
-    /// A fault for each name with several files.
-    clashes: OnceLock<Vec<Fault>>,
+    /// The names in a repository, read when a node first needs them.
+    names: OnceLock<Arc<NameIndex>>,
 }
 
 /// A tree of files in one commit of a repository.
@@ -49,94 +45,47 @@ pub struct Commit {
     pub commit: Arc<str>,
 }
 
+/// Trees are equal if they are in the same commit, or both in folders.
 impl PartialEq for ClassTree {
     fn eq(&self, other: &ClassTree) -> bool {
-        match (&self.commit, &other.commit) {
-            (None, None) => self.names.get() == other.names.get(),
-            (commit, other) => commit == other,
-        }
+        self.commit == other.commit
     }
 }
 
 impl ClassTree {
-    /// Classes that are already listed.
-    pub fn listed(names: NameIndex) -> ClassTree {
-        ClassTree { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
-    }
-
     /// Classes of a commit, to be listed on demand.
     pub fn of(commit: Commit) -> ClassTree {
-        ClassTree { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
+        ClassTree { commit: Some(commit), names: OnceLock::new() }
     }
 
-    /// The names, if they are listed.
-    pub fn get(&self) -> Option<&NameIndex> {
+    /// The names in a repository, if they are listed.
+    pub fn get(&self) -> Option<&Arc<NameIndex>> {
         self.names.get()
     }
 
-    /// A fault for each listed name with several files.
-    pub fn clashes(&self) -> &[Fault] {
-        let Some(names) = self.get() else { return &[] };
-        self.clashes.get_or_init(|| names.clashes())
-    }
-
-    /// The names; `list` provides them on first use. After an error it is called again.
-    pub fn get_or_list(&self, list: impl FnOnce() -> Result<NameIndex>) -> Result<&NameIndex> {
+    /// The names in a repository; `list` provides them on first use. After an error it is called again.
+    pub fn get_or_list(&self, list: impl FnOnce() -> Result<NameIndex>) -> Result<&Arc<NameIndex>> {
         if let Some(names) = self.names.get() {
             return Ok(names);
         }
         let names = list()?;
-        Ok(self.names.get_or_init(|| names))
-    }
-}
-
-impl Catalog {
-    /// The classes of all listed trees.
-    pub fn classes(&self) -> impl Iterator<Item = &CatalogEntry> {
-        self.listed().flat_map(NameIndex::values)
-    }
-
-    /// The entry with this name and this path.
-    pub fn at(&self, name: &str, path: &Path) -> Option<&CatalogEntry> {
-        self.nodes.at(name, path).or_else(|| self.listed().find_map(|names| names.at(name, path)))
-    }
-
-    fn listed(&self) -> impl Iterator<Item = &NameIndex> {
-        self.trees.iter().flatten().filter_map(|tree| tree.get())
-    }
-
-    /// The entries with several files, in listed trees.
-    pub fn with_duplicates(&self) -> impl Iterator<Item = &CatalogEntry> {
-        std::iter::once(&*self.nodes).chain(self.listed()).flat_map(NameIndex::with_duplicates)
-    }
-
-    /// A fault for each name with several files, in listed trees.
-    pub fn clashes(&self) -> Vec<Fault> {
-        let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
-        self.node_clashes.iter().chain(classes).cloned().collect()
+        Ok(self.names.get_or_init(|| names.into()))
     }
 }
 
 /// The nodes in a listing of folders.
-pub fn nodes(listing: Listing, settings: &Settings) -> NameIndex {
+pub fn nodes(listing: &Listing, settings: &Settings) -> NameIndex {
     index(listing, (false, FOLDER), |inside| node_prefix(inside, settings), whole)
 }
 
 /// The classes in a listing of folders.
-pub fn classes(listing: Listing) -> NameIndex {
+pub fn classes(listing: &Listing) -> NameIndex {
     index(listing, (true, FOLDER), class_prefix, without_init)
 }
 
 /// The name of the node in this file.
 pub fn node_name(found: &FoundFile, settings: &Settings) -> String {
     node_prefix(&found.folder.relative_text(), settings) + &found.stem()
-}
-
-/// The name of the class in this file.
-pub fn class_name(found: &FoundFile) -> String {
-    let prefix = class_prefix(&found.folder.relative_text());
-    let begin = prefix.len();
-    without_init(&(prefix + &found.stem()), begin).0.to_owned()
 }
 
 /// A node is named after its file. With `compose_node_name` its folders come first, unless the outermost
@@ -195,14 +144,14 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// at the top of the repository.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
     let listing = listing(&top(commit), files);
-    index(listing, (false, REPOSITORY), |inside| node_prefix(inside, settings), whole)
+    index(&listing, (false, REPOSITORY), |inside| node_prefix(inside, settings), whole)
 }
 
 /// The classes of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> NameIndex {
     let root = commit.branch.root.replace('/', ".");
     let listing = listing(&top(commit), files);
-    index(listing, (true, REPOSITORY), class_prefix, |name, folder| below(&root, name, folder))
+    index(&listing, (true, REPOSITORY), class_prefix, |name, folder| below(&root, name, folder))
 }
 
 /// The name of a class relative to the root.
@@ -220,8 +169,9 @@ pub fn listing(top: &str, files: &[GitFile]) -> Listing {
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
         let Some(first) = files.first() else { continue };
-        listing.add_folder(Folder::of_repository(top, &first.folders.join("/")));
-        files.iter().filter_map(|file| file.path.file_name()).for_each(|name| listing.push(name));
+        let folder = Folder::of_repository(top, &first.folders.join("/"));
+        let names = files.iter().filter_map(|file| Some(file.path.file_name()?.into()));
+        listing.folders.push((folder.into(), names.collect()));
     }
     listing
 }
@@ -245,8 +195,8 @@ mod tests {
     use crate::base::error::Kind;
     use crate::base::value::{Map, Value};
     use crate::storage::TreeLimits;
+    use crate::storage::folders::list;
     use crate::storage::fs::display;
-    use crate::storage::walk::list;
 
     const LIMITS: TreeLimits = TreeLimits { files: 100, depth: 10, bytes: 100 };
 
@@ -268,20 +218,12 @@ mod tests {
         let paths =
             ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
         let root = tree(&paths);
-        let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
-        let names = classes(listing);
+        let listing = list(&[root.path().to_owned()], LIMITS).expect("a listing");
+        let names = classes(&listing);
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
-        for path in paths {
-            let name = class_name(&FoundFile::below(root.path(), Path::new(path)));
-            let path = root.path().join(path);
-            let item = names.at(&name, &path);
-            assert_eq!(item.map(|item| &**item.path()), item.map(|_| path.as_path()));
-            let hidden = path
-                .components()
-                .any(|part| [".h.yml", "CVS"].contains(&&*part.as_os_str().to_string_lossy()));
-            assert_eq!(item.is_none(), hidden, "{path:?}");
-        }
+        let files = ["a.yml", "a-b.yml", "a/b.yml", "a/b/c.yml", "b.yaml", "z/init.yml"];
+        assert!(names.values().zip(files).all(|(item, file)| item.is_at(&root.path().join(file))));
         let init = names.get("z").expect("the class");
         assert!(init.init && !names.get("b").expect("the class").init);
         // Another path with the same class name is a different file.
@@ -296,8 +238,8 @@ mod tests {
             (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
         ] {
             let settings = settings(composed);
-            let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
-            let names = nodes(listing, &settings);
+            let listing = list(&[root.path().to_owned()], LIMITS).expect("a listing");
+            let names = nodes(&listing, &settings);
             let found: Vec<(String, String, String)> = names
                 .values()
                 .map(|item| {
@@ -313,8 +255,8 @@ mod tests {
     #[test]
     fn the_files_of_an_ambiguous_name_are_listed_by_path() {
         let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml", "e.yml"]);
-        let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
-        let names = classes(listing);
+        let listing = list(&[root.path().to_owned()], LIMITS).expect("a listing");
+        let names = classes(&listing);
         let shown = |path: &str| display(&root.path().join(path));
         let expected = [
             ("b", vec![shown("b/init.yml"), shown("b.yml")]),

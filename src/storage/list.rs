@@ -1,16 +1,10 @@
-//! Listings: the YAML files in trees of folders, and the fingerprints of the folders.
-//!
-//! Every question about an unknown inventory begins with a listing, so it stores only names. Paths are
-//! built for the few files that are read.
+//! Listings: the YAML files in trees of folders. Paths are built for the few files that are read.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use super::fs::DiskFingerprint;
 
 /// A folder of a tree.
 #[derive(PartialEq, Eq, Debug)]
@@ -43,18 +37,15 @@ impl Folder {
         &self.path
     }
 
+    /// The path of the tree's root.
+    pub(super) fn root_path(&self) -> &Path {
+        let path = self.path.as_os_str().as_bytes();
+        Path::new(OsStr::from_bytes(path.get(..self.root.saturating_sub(1)).unwrap_or(path)))
+    }
+
     /// The path below the root; empty for the root.
     pub fn relative_text(&self) -> Cow<'_, str> {
-        text(self.relative())
-    }
-
-    pub(super) fn relative(&self) -> &[u8] {
-        self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default()
-    }
-
-    /// Whether it is the root folder of its tree.
-    pub(super) fn is_root(&self) -> bool {
-        self.path.as_os_str().len() <= self.root
+        text(self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default())
     }
 
     /// The path of an entry. The root of a repository ends without a slash, because its paths begin with other
@@ -110,96 +101,27 @@ impl PartialEq for FoundFile {
     }
 }
 
-/// The YAML files of trees, with their folders. The file names are concatenated, because most are needed
-/// only to compute names.
+/// File names, shared with the folder that has them.
+pub type FileNames = Arc<[Arc<OsStr>]>;
+
+/// The YAML files of trees, with their folders.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// All listed folders, parents first. A link to something other than a folder is listed as an empty
-    /// folder, because a folder may appear there.
-    pub folders: Vec<Arc<Folder>>,
-    /// The fingerprints of the folders from before they were listed; of a link, the fingerprint of its
-    /// target.
-    pub fingerprints: Vec<DiskFingerprint>,
-    /// Whether there are symbolic links.
-    pub links: bool,
-    names: Vec<u8>,
-    /// The folder of each file, and the end of its name. Files of one folder are adjacent, but unordered.
-    files: Vec<(usize, usize)>,
+    /// The folders, and the files in each.
+    pub folders: Vec<(Arc<Folder>, FileNames)>,
 }
 
-#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 impl Listing {
-    /// Adds a folder. Files pushed next belong to it.
-    pub fn add_folder(&mut self, folder: Folder) {
-        self.folders.push(Arc::new(folder));
-    }
-
-    /// Adds a link that is not followed, with the fingerprint of its target.
-    pub(super) fn add_link(&mut self, link: Folder, fingerprint: DiskFingerprint) {
-        self.add_folder(link);
-        self.fingerprints.push(fingerprint);
-    }
-
-    /// Adds a file to the last folder.
-    pub fn push(&mut self, name: &OsStr) {
-        self.add(self.folders.len() - 1, name.as_bytes());
-    }
-
-    pub(super) fn add(&mut self, folder: usize, name: &[u8]) {
-        self.names.extend_from_slice(name);
-        self.files.push((folder, self.names.len()));
-    }
-
-    /// Appends another listing.
-    pub fn append(&mut self, other: Listing) {
-        if self.folders.is_empty() {
-            *self = other;
-            return;
-        }
-        let (folders, names) = (self.folders.len(), self.names.len());
-        self.folders.extend(other.folders);
-        self.fingerprints.extend(other.fingerprints);
-        self.links |= other.links;
-        self.names.extend(other.names);
-        let moved = |(folder, end)| (folders + folder, names + end);
-        self.files.extend(other.files.into_iter().map(moved));
-    }
-
-    /// The number of files.
-    pub fn len(&self) -> usize {
-        self.files.len()
-    }
-
-    pub fn folder(&self, file: usize) -> &Arc<Folder> {
-        &self.folders[self.files[file].0]
-    }
-
-    fn range(&self, file: usize) -> Range<usize> {
-        file.checked_sub(1).map_or(0, |before| self.files[before].1)..self.files[file].1
-    }
-
-    fn name(&self, file: usize) -> &OsStr {
-        OsStr::from_bytes(&self.names[self.range(file)])
-    }
-
-    /// A file, with its own copy of the name.
-    pub fn found(&self, file: usize) -> FoundFile {
-        FoundFile { folder: self.folder(file).clone(), file: self.name(file).into() }
-    }
-
-    /// The file name without `.yml` or `.yaml`.
-    pub fn stem(&self, file: usize) -> Cow<'_, str> {
-        text(stem(&self.names[self.range(file)]).unwrap_or_default())
-    }
-
-    /// Whether a file is the same as one in another listing.
-    pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
-        self.name(file) == other.name(others) && self.folder(file) == other.folder(others)
+    /// All files.
+    pub fn files(&self) -> impl Iterator<Item = FoundFile> {
+        self.folders.iter().flat_map(|(folder, files)| {
+            files.iter().map(|file| FoundFile { folder: folder.clone(), file: file.clone() })
+        })
     }
 }
 
 /// A name as text. Nearly all names are UTF-8, which is a fast check.
-fn text(name: &[u8]) -> Cow<'_, str> {
+pub(super) fn text(name: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name), Cow::Borrowed)
 }
 

@@ -5,6 +5,7 @@
 pub mod access_error;
 mod beneath;
 pub mod etcd;
+pub mod folders;
 pub mod fs;
 pub mod git;
 pub mod list;
@@ -15,7 +16,7 @@ mod private;
 pub(crate) mod program;
 mod record;
 pub mod tree_path;
-pub mod walk;
+
 pub mod watch;
 pub mod write;
 

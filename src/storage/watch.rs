@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
 
 /// A watch on the folders of an inventory.
 #[derive(Debug)]
@@ -68,6 +69,14 @@ impl Watch {
         let mounts = Mounts::outside(roots)?;
         let roots = roots.iter().map(|root| Some((root.clone(), identity(root)?))).collect::<Option<_>>()?;
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
+        let process = std::process::id();
+        let mut watch = Watch { descriptor, folders: FxHashMap::default(), roots, mounts, process };
+        folders.iter().all(|folder| watch.add(folder)).then_some(watch)
+    }
+
+    /// Watches one more folder, and returns whether that is reliable. A folder that is gone needs no watch: it
+    /// appears in a folder that has one.
+    pub fn add(&mut self, folder: &Path) -> bool {
         let events = WatchFlags::MODIFY
             | WatchFlags::ATTRIB
             | WatchFlags::CLOSE_WRITE
@@ -78,15 +87,13 @@ impl Watch {
             | WatchFlags::DELETE_SELF
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR;
-        let mut watched = FxHashMap::default();
-        for folder in folders {
-            let number = inotify::add_watch(&descriptor, folder, events).ok()?;
+        match inotify::add_watch(&self.descriptor, folder, events) {
             // For a folder with two paths, only one would be reported.
-            if watched.insert(number, folder.clone()).is_some_and(|other| other != *folder) {
-                return None;
+            Ok(number) => self.folders.insert(number, folder.to_owned()).is_none_or(|other| other == *folder),
+            Err(error) => {
+                matches!(error, Errno::NOENT | Errno::NOTDIR) && fs::symlink_metadata(folder).is_err()
             }
         }
-        Some(Watch { descriptor, folders: watched, roots, mounts, process: std::process::id() })
     }
 
     /// Whether this process created the watch. A forked child must not read events that its parent needs.
@@ -108,7 +115,7 @@ impl Watch {
         loop {
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(rustix::io::Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => break,
                 Err(_) => return WatchEvents::Lost,
             };
             let what = event.events();

@@ -14,7 +14,7 @@ use reclass::edit::node::{self, NodeContent};
 use reclass::edit::tree::EditOptions;
 use reclass::error::Error;
 use reclass::internals::storage::TreeLimits;
-use reclass::internals::storage::walk::list;
+use reclass::internals::storage::folders::list;
 use reclass::internals::storage::write::{TreeLock, WriteStep};
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
@@ -105,8 +105,8 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
             // What was left behind is no YAML file of the tree, and in nobody's way.
             let limits = TreeLimits { files: 100, depth: 10, bytes: 100 };
-            let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
-            assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
+            let listing = list(&[folder.path().to_owned()], limits).expect("a listing");
+            assert_eq!(listing.files().count(), usize::from(found.is_some()), "{step:?}");
             let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");
             let fingerprint = reclass::internals::storage::fs::fingerprint(&path).ok();
             assert!(

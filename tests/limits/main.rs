@@ -258,7 +258,7 @@ const ALL: &[Hostile] = &[
         "class-not-found",
         "",
     ),
-    hostile("folders that link to one another", linked_folders, "yaml-limit", "files and folders"),
+    hostile("folders that link to one another", linked_folders, "class-not-found", ""),
     hostile("three hundred folders in one another", deep_folders, "yaml-limit", "depth of folders"),
     hostile("a class whose name is not UTF-8", odd_name, "class-not-found", ""),
     hostile(

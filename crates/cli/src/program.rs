@@ -79,7 +79,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     let findings = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
         let failed = names.filter_map(|name| computation.answer(NodeRequest::plain(name)).err());
-        let clashes = computation.catalog.clashes();
+        let clashes = computation.clashes();
         let faults = clashes.into_iter().chain(failed.flat_map(Error::into_faults));
         grouped(faults.map(|fault| (Level::Error, fault)))
     });

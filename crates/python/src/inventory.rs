@@ -113,11 +113,12 @@ impl Inventory {
             let files = self.ask(py, |engine| {
                 engine.inspect(|computation| {
                     let catalog = &computation.catalog;
-                    let named = |entry: &CatalogEntry| {
+                    let named = |entry: &Arc<CatalogEntry>| {
                         (entry.name.clone(), entry.paths().cloned().collect::<Vec<_>>())
                     };
                     let nodes: Vec<_> = catalog.nodes.values().map(named).collect();
-                    (nodes, catalog.classes().map(named).collect::<Vec<_>>())
+                    let classes = computation.all_classes();
+                    (nodes, classes.iter().flat_map(|names| names.values()).map(named).collect::<Vec<_>>())
                 })
             })?;
             let (nodes, classes) = &*files;

@@ -237,7 +237,7 @@ fn check(linter: &Linter<'_>) -> Vec<Fault> {
         }
         _ => true,
     };
-    found.extend(linter.context.catalog.clashes().into_iter().filter(concerns));
+    found.extend(linter.context.clashes().into_iter().filter(concerns));
     for check in RULES.iter().flat_map(|rule| rule.checks) {
         match check {
             Check::Inventory(check) => check(linter, &mut found),

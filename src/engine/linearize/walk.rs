@@ -72,10 +72,10 @@ impl Linearizer<'_> {
                 break;
             }
             let Some(resolved) = self.name_of(entry, by) else { continue };
-            match self.matching(&resolved) {
+            match self.matching(&resolved, entry, by) {
                 None => shown.push(self.top_class(entry, &resolved.name, mapping)),
                 Some(classes) => {
-                    if classes.is_empty() {
+                    if classes.is_empty() && !self.is_over() {
                         self.listed.extend(mapping.is_none().then(|| (resolved.name.clone(), entry.origin)));
                         self.missing(entry, &resolved.name, by);
                     }
@@ -136,12 +136,25 @@ impl Linearizer<'_> {
 
     /// The classes that a name includes as a pattern, without the class whose list is processed. `None` if the
     /// name is no pattern, or if a class has this very name.
-    fn matching(&self, resolved: &ResolvedName) -> Option<Arc<[Text]>> {
+    fn matching(
+        &mut self,
+        resolved: &ResolvedName,
+        entry: &ClassEntry,
+        by: &IncludedBy,
+    ) -> Option<Arc<[Text]>> {
         let pattern = resolved.pattern.as_ref()?;
         if self.lookup.has(&resolved.name) {
             return None;
         }
-        let matching = self.lookup.matching(pattern);
+        let matching = match self.lookup.matching(pattern) {
+            Ok(matching) => matching,
+            Err(error) => {
+                let chain = self.chain(by, &resolved.name, entry.origin);
+                self.report(&error, &chain, false);
+                self.completeness = Completeness::Stopped;
+                return Some(Arc::default());
+            }
+        };
         match self.active.last() {
             Some((own, ..)) if matching.binary_search(own).is_ok() => {
                 Some(matching.iter().filter(|name| *name != own).cloned().collect())
@@ -242,10 +255,10 @@ impl Linearizer<'_> {
             // The merged parameters contain those of the node, so this step depends on the node.
             self.own |= entry.template.is_some();
             let Some(resolved) = self.name_of(entry, by) else { continue };
-            match self.matching(&resolved) {
+            match self.matching(&resolved, entry, by) {
                 None => shown.push(self.parent(entry, resolved.name, by)),
                 Some(classes) => {
-                    if classes.is_empty() {
+                    if classes.is_empty() && !self.is_over() {
                         self.missing(entry, &resolved.name, by);
                         let class = self.displayed_name.take().unwrap_or(resolved.name);
                         self.added.listings.push(ListedClass { class, by: by.clone(), origin: entry.origin });

@@ -163,7 +163,7 @@ struct TreeWalk<'a> {
 }
 
 impl TreeWalk<'_> {
-    /// Walks through a folder by the rules of [`crate::storage::walk::list`].
+    /// Walks through a folder by the rules of [`crate::storage::folders::list`].
     fn walk(
         &self,
         folder: &Path,

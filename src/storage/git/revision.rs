@@ -18,7 +18,7 @@ use super::{Blob, GitFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
 use crate::storage::fs::{self, display, link_target, real, reason};
-use crate::storage::{TreeLimits, walk};
+use crate::storage::{FoundFile, TreeLimits, folders};
 
 /// Maximum size of a file in bytes: the largest value of `limit_file_size`.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -198,16 +198,15 @@ impl Revision {
 /// The files of a folder on disk that a link in the revision leads to. The path of the link is below
 /// `folders`.
 fn outside(folders: &[String], link: &Path, there: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
-    let listing = walk::list(&[there.to_owned()], limits, 1)?;
+    let listing = folders::list(&[there.to_owned()], limits)?;
     let name = link.file_name().map(|name| name.to_string_lossy().into_owned());
     let outer: Vec<String> = folders.iter().cloned().chain(name).collect();
-    let file = |number: usize| {
-        let found = listing.found(number);
+    let file = |found: FoundFile| {
         let inside = found.folder.relative_text();
         let inner = inside.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
         let path = link.join(&*inside).join(&*found.file);
         let folders = outer.iter().cloned().chain(inner).collect();
         GitFile { folders, path, blob: Err(Absent::Outside(found.path())) }
     };
-    Ok((0..listing.len()).map(file).collect())
+    Ok(listing.files().map(file).collect())
 }

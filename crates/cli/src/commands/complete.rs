@@ -128,7 +128,8 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
             } else if named("CLASS") || argument.get_id() == "class" {
                 names(line, |inventory| {
                     inventory.inspect(|computation| {
-                        computation.catalog.classes().map(|item| item.name.clone()).collect()
+                        let trees = computation.all_classes();
+                        trees.iter().flat_map(|names| names.keys()).cloned().collect()
                     })
                 })
             } else if named("PATH") && argument.get_id() != "export" {
@@ -210,7 +211,9 @@ fn files(line: &Arc<Line>) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let files = line.inventory().and_then(|inventory| {
             inventory.inspect(|computation| {
-                let classes = computation.catalog.classes().map(|item| item.path().to_path_buf());
+                let trees = computation.all_classes();
+                let classes = trees.iter().flat_map(|names| names.values());
+                let classes = classes.map(|item| item.path().to_path_buf());
                 let nodes = computation.catalog.nodes.values().map(|item| item.path().to_path_buf());
                 classes.chain(nodes).collect::<BTreeSet<_>>()
             })

@@ -101,7 +101,9 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             terminal::mask(question.redaction());
             let answer = progress::shown(verb.name, || answer(&question));
             question.inventory.storage_warnings().iter().for_each(terminal::warn);
-            let clashes = question.inventory.clashes();
+            // An explanation depends on the names that it asked for alone.
+            let is_about_all = verb.name != explain::VERB.name;
+            let clashes = if is_about_all { question.inventory.clashes() } else { Vec::new() };
             // The process ends, and freeing the memory would take longer than allocating it did.
             std::mem::forget(question);
             answer.map(|answer| (answer, clashes))
