@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
 use reclass::error::{Error, Fault, Kind, Result, Warning};
-use reclass::files::duplicate_keys;
+use reclass::files::{display, duplicate_keys};
 use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
 use reclass::pystr;
@@ -21,7 +21,7 @@ use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
 
-use crate::process::environment;
+use crate::process::{current_folder, environment};
 use crate::{flags, folder};
 
 /// The options of a configuration file.
@@ -31,6 +31,8 @@ pub struct Configuration {
     file: Option<ConfigurationFile>,
     /// Whether the user named the file. Then there is no search.
     pub named: bool,
+    /// The folder of the inventory, if it was found around the current folder.
+    pub around: Option<PathBuf>,
     /// The error if the file exists but cannot be read.
     unread: Option<Error>,
     /// Settings that the command line overrides.
@@ -89,6 +91,18 @@ impl Configuration {
             named: true,
             ..Configuration::of(Some(ConfigurationFile::named(Path::new(path))?))
         })
+    }
+
+    /// The inventory in a folder: its settings file, or the folder itself.
+    fn in_folder(folder: &Path) -> Result<Configuration> {
+        let file = settings_file(folder);
+        let options = Map::from_iter([("inventory_base_uri".into(), Value::text(display(folder)))]);
+        let base = Configuration { options, ..Configuration::default() };
+        let found = match file.and_then(|file| file.to_str().map(Configuration::named)) {
+            Some(named) => named?,
+            None => base,
+        };
+        Ok(Configuration { around: Some(folder.to_owned()), ..found })
     }
 
     /// The options of a file that cannot be read.
@@ -242,15 +256,42 @@ impl OptionsFile for Configuration {
     }
 }
 
-/// Reads the configuration file for a program called as `program`. Without a file there are no options. An
-/// entry with the right name that is not a file is an error, because the intended settings would be missing
-/// otherwise.
-pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
+/// The folder of the default inventory.
+pub const DEFAULT: &str = "/etc/reclass";
+
+/// The inventory that the variable names, or else the nearest one around the current folder. The search ends at
+/// the top of a repository and at the home folder.
+fn around() -> Option<PathBuf> {
+    if let Some(base) = environment("RECLASS_BASE") {
+        return std::path::absolute(base).ok();
+    }
+    let (current, home) = (current_folder()?, std::env::home_dir());
+    let is_end = |folder: &&Path| folder.join(".git").exists() || home.as_deref() == Some(*folder);
+    let last = current.ancestors().position(|folder| is_end(&folder)).unwrap_or(usize::MAX);
+    let is_inventory = |folder: &&Path| {
+        settings_file(folder).is_some() || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
+    };
+    current.ancestors().take(last.saturating_add(1)).find(is_inventory).map(Path::to_path_buf)
+}
+
+fn settings_file(folder: &Path) -> Option<PathBuf> {
+    FILE_NAMES.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+}
+
+/// Reads the configuration file for a program called as `program`. Without a file there are no options, except
+/// for a program that `looks_around`: it takes the inventory around the current folder, unless the default one
+/// exists. An entry with the right name that is not a file is an error, because the intended settings would be
+/// missing otherwise.
+pub fn read(program: Option<&OsStr>, looks_around: bool) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
         .flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)))
         .find(|path| path.symlink_metadata().is_ok());
-    let Some(path) = found else { return Ok(Configuration::default()) };
+    let Some(path) = found else {
+        let looks_around = looks_around && !Path::new(DEFAULT).join("nodes").is_dir();
+        let folder = looks_around.then(around).flatten();
+        return folder.map_or_else(|| Ok(Configuration::default()), |folder| Configuration::in_folder(&folder));
+    };
     let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
     // The inventory must know which file is in use.
     configuration.options.insert("config_file".into(), Value::text(path.display().to_string()));

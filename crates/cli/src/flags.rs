@@ -4,7 +4,7 @@
 //! provides the help.
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -114,6 +114,7 @@ pub fn colour() -> Arg {
         .default_value("auto")
         .help("Colours: on a terminal, always or never")
         .help_heading(OUTPUT)
+        .hide_short_help(true)
 }
 
 /// Adds the option that only `reclass-ansible` has.
@@ -131,6 +132,7 @@ pub fn environment() -> Arg {
         .overrides_with("environment")
         .help("Render the node as if it were in this environment")
         .help_heading(DATABASE)
+        .hide_short_help(true)
 }
 
 /// The parts of a request that the options set, beside the name of the node.
@@ -156,7 +158,8 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
             .long(flag.name)
             .aliases(abbreviations(flag))
             .help(help(flag, row, defaults))
-            .help_heading(flag.heading);
+            .help_heading(flag.heading)
+            .hide_short_help(is_rare(flag));
         command.arg(match flag.effect {
             FlagEffect::Takes(name) => {
                 let takes = base.value_name(name).allow_hyphen_values(true).overrides_with(flag.name);
@@ -182,6 +185,11 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
     })
 }
 
+/// Whether only `--help` shows an option, and `-h` does not.
+fn is_rare(flag: &Flag) -> bool {
+    !matches!(flag.name, "output" | "inventory-base-uri" | "applications-postfix" | "group-form")
+}
+
 /// Abbreviations that are no longer unique prefixes, because this program has options that the Python
 /// programs do not have.
 fn abbreviations(flag: &Flag) -> &'static [&'static str] {
@@ -204,6 +212,26 @@ pub fn without_abbreviation(mut error: clap::Error) -> clap::Error {
         error.remove(ContextKind::SuggestedArg);
         // The usage shows the suggested option.
         error.remove(ContextKind::Usage);
+    }
+    error
+}
+
+/// Whether a command line names an inventory, before or after a verb.
+pub fn name_an_inventory(matches: &ArgMatches) -> bool {
+    let inner = matches.subcommand().map(|(_, inner)| database_settings(inner)).unwrap_or_default();
+    let names = |settings: &Map| {
+        ["inventory_base_uri", "nodes_uri", "classes_uri"].iter().any(|name| settings.contains_key(*name))
+    };
+    names(&settings(matches)) || names(&inner)
+}
+
+/// The usage error of a word that is no command, with the command that shows the node of this name.
+pub fn with_way_on(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+    {
+        let tip = format!("'reclass show {word}' shows the data of the node '{word}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }

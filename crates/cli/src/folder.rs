@@ -35,6 +35,11 @@ impl OutputFolder {
         Ok(entries.next().is_some())
     }
 
+    /// Whether the folder has something with this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.join(name).symlink_metadata().is_ok()
+    }
+
     /// Writes a file; the name may contain folders. Readers see either the old or the new file. A file that
     /// holds these bytes already is not touched.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {

@@ -31,7 +31,8 @@ fn modes_alone(program: &Program, defaults: &Map) -> Command {
         .infer_long_args(true)
         .color(screen::clap_colours())
         .max_term_width(100)
-        .after_help(format!(
+        .after_help(program.manual.help())
+        .after_long_help(format!(
             "{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home directory, \
              /etc/reclass and the directory of the program, or from the file that --config names. With \
              SOURCE_DATE_EPOCH in the environment, that time is printed instead of the present. NO_COLOR turns \
@@ -42,15 +43,46 @@ fn modes_alone(program: &Program, defaults: &Map) -> Command {
     flags::add((program.command)(base, defaults), defaults)
 }
 
+/// The answer to `reclass` alone.
+const INTRODUCTION: &str = "\
+reclass puts together the data of each node from YAML files of nodes and classes.
+  reclass show NODE           the data of a node
+  reclass explain NODE PATH   where a value comes from
+  reclass lint                errors and probable mistakes in all files
+  reclass init FOLDER         a small inventory to begin with
+All commands and options: reclass --help";
+
+/// The command line with the options of the Python programs for the words that people type.
+fn as_meant(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let option = match arguments.get(1).and_then(|word| word.to_str()) {
+        Some("help") => {
+            arguments.remove(1);
+            arguments.push("--help".into());
+            return arguments;
+        }
+        Some("nodeinfo") => "--nodeinfo",
+        Some("inventory") => "--inventory",
+        Some("version" | "-V") => "--version",
+        _ => return arguments,
+    };
+    arguments[1] = option.into();
+    arguments
+}
+
 /// Runs a program and returns the exit code.
 pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     screen::choose_colours(&arguments);
+    if program.verbs && arguments.len() == 1 {
+        return terminal::introduce(INTRODUCTION);
+    }
+    let arguments = if program.verbs { as_meant(arguments) } else { arguments };
     let called = arguments.first().map(OsString::as_os_str);
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
     // A tool needs no settings, and `explain-error` has to work beside a broken file.
     let word = arguments.get(1).and_then(|word| word.to_str());
     let tool = word.filter(|_| program.verbs).and_then(tools::find);
-    let read = tool.map_or_else(|| configuration::read(called), |_| Ok(Configuration::default()));
+    let read = || configuration::read(called, program.verbs);
+    let read = tool.map_or_else(read, |_| Ok(Configuration::default()));
     if complete::is_asked() {
         defaults.extend(read.unwrap_or_default().options);
         return complete::answer(program, &defaults, arguments);
@@ -61,13 +93,25 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     defaults.extend(configuration.options.clone());
     // Building the verbs takes longer than everything else. A line that is valid without them has no verb.
     let matches = modes_alone(program, &defaults).try_get_matches_from(&arguments);
-    let matches = matches.or_else(|_| command_line(program, &defaults).try_get_matches_from(arguments));
+    let all = || {
+        let command = command_line(program, &defaults);
+        if program.verbs { commands::with_groups(command) } else { command }
+    };
+    let matches = matches.or_else(|_| all().try_get_matches_from(arguments));
     if let Some(file) = matches.as_ref().ok().and_then(flags::configuration_file) {
         // It replaces the file that was found, even a broken one.
         configuration = Configuration::named(file).unwrap_or_else(Configuration::unread);
         configuration.set_defaults(&own);
         defaults = own;
         defaults.extend(configuration.options.clone());
+    } else if let Some(folder) = configuration.around.take() {
+        if matches.as_ref().is_ok_and(flags::name_an_inventory) {
+            configuration = Configuration::default();
+            configuration.set_defaults(&own);
+            defaults = own;
+        } else if matches.is_ok() {
+            terminal::tell_inventory(&folder);
+        }
     }
     if let Err(error) = configuration.usable() {
         let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
@@ -77,7 +121,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     }
     let matches = match matches {
         Ok(matches) => matches,
-        Err(error) => return terminal::usage(&flags::without_abbreviation(error)),
+        Err(error) => return terminal::usage(&flags::with_way_on(flags::without_abbreviation(error))),
     };
     let mut options = defaults;
     let given = flags::settings(&matches);

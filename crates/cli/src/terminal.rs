@@ -18,7 +18,7 @@ use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::{files, json, report};
 
-use crate::process::environment;
+use crate::process::{current_folder, environment};
 use crate::screen;
 
 /// The answer as text, in the format of the settings.
@@ -119,6 +119,19 @@ pub fn note(note: &Fault) {
 /// Prints a sentence that may help.
 pub fn hint(sentence: &str) {
     complain(&format!("hint: {}", reclass::error::inert(sentence)));
+}
+
+/// Prints the answer to a command line without words. Returns the code of a usage error.
+pub fn introduce(text: &str) -> ExitCode {
+    complain(text);
+    ExitCode::from(USAGE)
+}
+
+/// Tells people which inventory was found above the current folder.
+pub fn tell_inventory(folder: &Path) {
+    if io::stderr().is_terminal() && current_folder().is_none_or(|current| current != folder) {
+        complain(&format!("inventory: {}", files::display(folder)));
+    }
 }
 
 /// Prints a usage error, or the help.

@@ -30,7 +30,7 @@ pub const VERB: Verb = Verb {
 
 fn arguments(command: Command) -> Command {
     command
-        .arg(Arg::new("node").value_name("NODE").required(true).help("The node"))
+        .arg(Arg::new("node").value_name("NODE").required(true).help("The node, or the first part of its name"))
         .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
             "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
         ))
@@ -41,7 +41,7 @@ fn arguments(command: Command) -> Command {
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
-    let node = question.matches.get_one::<String>("node").map_or("", String::as_str);
+    let node = question.node()?;
     let selection = Selection {
         parameters: question.words("path"),
         exports: question.words("export"),
@@ -51,7 +51,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         ..Selection::default()
     };
     let request = flags::request(question.matches);
-    let explanation = explain(&question.inventory, node, &request, &selection)?;
+    let explanation = explain(&question.inventory, &node, &request, &selection)?;
     let text =
         if question.output == "json" { to_json(&explanation) } else { to_text(&explanation, question.paint) };
     Ok(Printout { text, missing: explanation.missing, ..Printout::default() })

@@ -18,9 +18,9 @@ pub const TOOL: Tool = Tool {
         page: "cli",
         description: "Writes a commented inventory with one node and three classes, and prints the configuration with which a Salt master uses it. It overwrites nothing.",
         examples: &[("A new inventory in the home directory:", "reclass init ~/inventory")],
-        exits: &[("65", "The folder is not empty."), UNWRITABLE],
+        exits: &[("65", "One of the files is there."), UNWRITABLE],
     },
-    arguments: |command| command.arg(tool::folder("The folder, which must be new or empty")),
+    arguments: |command| command.arg(tool::folder("The folder; it may have other files")),
     run,
 };
 
@@ -41,8 +41,8 @@ const FILES: [(&str, &str); 5] = files![
 fn run(matches: &ArgMatches) -> Result<String> {
     let folder = tool::made(matches)?;
     let path = folder.path()?;
-    if folder.is_used()? {
-        return Err(Fault::new(Kind::FolderUsed { path }).into());
+    if let Some((name, _)) = FILES.iter().find(|(name, _)| folder.has(name)) {
+        return Err(Fault::new(Kind::FolderUsed { path: format!("{path}/{name}") }).into());
     }
     FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
     let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");

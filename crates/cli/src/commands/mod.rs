@@ -14,10 +14,12 @@ pub mod lint;
 pub mod list;
 pub mod manual;
 pub mod migrate;
+pub mod show;
 pub mod tool;
 pub mod tools;
 pub mod verb;
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
@@ -31,6 +33,7 @@ use crate::configuration::Configuration;
 use crate::{flags, progress, screen, terminal};
 
 pub const VERBS: &[Verb] = &[
+    show::VERB,
     explain::VERB,
     lint::VERB,
     diff::VERB,
@@ -63,6 +66,31 @@ pub fn add(command: Command, defaults: &Map) -> Command {
         let verb = verb.arg(flags::colour());
         command.subcommand(verb)
     })
+}
+
+/// The commands as the help groups them.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Nodes and values", &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph"]),
+    ("Checks", &["lint", "diff", "compare"]),
+    ("Begin, learn, connect", &["init", "migrate", "explain-error", "completions", "manual"]),
+];
+
+/// The program with its commands in groups in the help.
+pub fn with_groups(command: Command) -> Command {
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let _ = write!(text, "{heading}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let _ = write!(text, "\n  {name:<14} {}", about.map(ToString::to_string).unwrap_or_default());
+        }
+        text.push_str("\n\n");
+    }
+    command
+        .before_help(text.trim_end().to_owned())
+        .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
+        .disable_help_subcommand(true)
+        .mut_subcommands(|inner| inner.hide(true))
 }
 
 /// Whether a verb reports faults in the settings as part of its answer.

@@ -100,6 +100,22 @@ impl Invocation<'_> {
 }
 
 impl OpenInvocation<'_> {
+    /// The requested node. The first part of a name stands for it, if no other node begins with it.
+    pub fn node(&self) -> Result<String> {
+        let given = self.matches.get_one::<String>("node").map_or("", String::as_str);
+        let names = self.inventory.nodes()?;
+        if names.iter().any(|name| **name == *given) {
+            return Ok(given.to_owned());
+        }
+        let short = format!("{given}.");
+        let mut long = names.iter().filter(|name| name.starts_with(&short));
+        match (long.next(), long.next()) {
+            (Some(name), None) => Ok(name.to_string()),
+            // The error has a similar name.
+            _ => Ok(given.to_owned()),
+        }
+    }
+
     /// Hides the secrets in the answer.
     pub fn redaction(&self) -> Redaction {
         self.asked.redaction_of(&self.inventory)

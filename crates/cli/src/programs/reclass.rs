@@ -9,6 +9,7 @@ use reclass::files;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
+use crate::configuration::DEFAULT;
 use crate::folder::{OutputFolder, is_in};
 use crate::manual_page::Manual;
 use crate::program::{Program, Session, entries};
@@ -29,13 +30,13 @@ pub const PROGRAM: Program = Program {
     command,
     modes: &["nodeinfo", "inventory", "nodeapps"],
     verbs: true,
-    defaults: |_| Map::from_iter([("inventory_base_uri".into(), Value::text("/etc/reclass"))]),
+    defaults: |_| Map::from_iter([("inventory_base_uri".into(), Value::text(DEFAULT))]),
     answer,
 };
 
 fn command(command: Command, _: &Map) -> Command {
     command
-        .about("Merge data by recursive descent down an ancestry hierarchy")
+        .about("Puts together the data of each node from YAML files of nodes and classes")
         .override_usage(
             "reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)\n       reclass [OPTIONS] <COMMAND>",
         )
