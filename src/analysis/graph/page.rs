@@ -52,6 +52,8 @@ pub struct PageOptions {
     pub link: Option<String>,
     /// The findings of lint about the same nodes.
     pub findings: Vec<Finding>,
+    /// The meaning of the code of an error, in Markdown. The rules of lint have their own texts.
+    pub meaning: Option<fn(&str) -> Option<&'static str>>,
 }
 
 /// What the page shows at once.
@@ -125,15 +127,20 @@ struct PageProblem {
 #[derive(Serialize)]
 struct RuleRow {
     code: &'static str,
+    /// The most severe level of its findings.
     level: &'static str,
+    /// The meaning in one sentence.
     about: &'static str,
+    /// The details in Markdown.
+    text: &'static str,
 }
 
 /// The number of the file, the line and the column of a place.
 type PagePosition = (Option<usize>, u32, u32);
 
-/// A finding: the number of its rule, message, file, line, column, number of nodes.
-type FindingRow = (usize, String, Option<usize>, u32, u32, usize);
+/// A finding: the number of its rule, message, file, line, column, number of nodes, level, the path of the parameter
+/// or export, and whether it is an export.
+type FindingRow = (usize, String, Option<usize>, u32, u32, usize, &'static str, Option<String>, bool);
 
 /// The values of all nodes.
 #[derive(Serialize)]
@@ -291,7 +298,7 @@ impl Maker<'_> {
             references.push(layer.map(|layer| self.references(&mut tables, layer)).unwrap_or_default());
         }
         let merge_options = self.merge_options(&mut tables, &by_name);
-        let (rules, findings) = found_by_rule(&options.findings, &position);
+        let (rules, findings) = found_by_rule(options, &position);
         let place = Place::of(computation);
         let files = graph.files.iter().map(|file| {
             let path = file.file.as_ref().map(|path| place.relative(path));
@@ -455,9 +462,10 @@ fn sentence(fault: &Fault) -> String {
 
 /// The findings of lint, and their rules with the most severe first.
 fn found_by_rule(
-    all: &[Finding],
+    options: &PageOptions,
     position: &dyn Fn(Option<&Site>) -> PagePosition,
 ) -> (Vec<RuleRow>, Vec<FindingRow>) {
+    let all = &options.findings;
     let mut rules: super::tables::Ordered<&'static str, (Level, usize)> = super::tables::Ordered::default();
     for finding in all {
         let (level, count) = rules.entry(finding.fault.code()).or_insert((finding.level, 0));
@@ -468,17 +476,30 @@ fn found_by_rule(
         other_level.cmp(level).then(other_count.cmp(count)).then(one.cmp(other))
     });
     let row = |finding: &Finding| {
-        let (file, line, column) = position(finding.fault.site.as_ref());
-        let number = rules.get_index_of(finding.fault.code()).unwrap_or(0);
-        (number, sentence(&finding.fault), file, line, column, finding.nodes.len())
+        let fault = &finding.fault;
+        let (file, line, column) = position(fault.site.as_ref());
+        let number = rules.get_index_of(fault.code()).unwrap_or(0);
+        let path = fault.path.as_deref().map(inert);
+        let level = finding.level.name();
+        (number, sentence(fault), file, line, column, finding.nodes.len(), level, path, fault.export)
     };
     let rows = all.iter().map(row).collect();
-    let about = |(code, (level, _)): (&&'static str, &(Level, usize))| RuleRow {
-        code,
-        level: level.name(),
-        about: rule(code).map_or("", |rule| rule.about),
+    let about = |(code, (level, _)): (&&'static str, &(Level, usize))| {
+        let (about, text) = match rule(code) {
+            Some(rule) => (rule.about, rule.text),
+            None => first_sentence(options.meaning.and_then(|meaning| meaning(code)).unwrap_or_default()),
+        };
+        RuleRow { code, level: level.name(), about, text }
     };
     (rules.iter().map(about).collect(), rows)
+}
+
+/// The first sentence of a text, and the others.
+fn first_sentence(text: &str) -> (&str, &str) {
+    match text.find(". ") {
+        Some(end) => (&text[..=end], &text[end + 2..]),
+        None => (text, ""),
+    }
 }
 
 /// The folder of an inventory, and the work tree around it.

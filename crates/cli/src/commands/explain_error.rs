@@ -89,6 +89,14 @@ fn first_sentence(code: &str) -> String {
     }
 }
 
+/// The paragraphs about an error, without its example.
+pub fn meaning(code: &str) -> Option<&'static str> {
+    let [(_, mark, page), _] = PAGES;
+    let section = section(page, mark, code)?;
+    let example = ["\n\n`", "\n\nThe page on "].iter().filter_map(|start| section.find(start)).min();
+    Some(&section[..example.unwrap_or(section.len())])
+}
+
 /// The text below a heading, up to the next one.
 fn section<'t>(page: &'t str, mark: &str, code: &str) -> Option<&'t str> {
     let (_, rest) = page.split_once(&format!("\n{mark}`{code}`\n"))?;

@@ -5,6 +5,7 @@ use reclass::error::Result;
 use reclass::graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 use reclass::lint::{self, CodeSelection};
 
+use crate::commands::explain_error;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, node_globs};
 use crate::manual_page::Manual;
 use crate::process::environment;
@@ -56,6 +57,7 @@ fn explorer(question: &OpenInvocation<'_>, nodes: &[String]) -> Result<Printout>
         date: date(),
         link: question.matches.get_one::<String>("link").cloned(),
         findings: found.findings,
+        meaning: Some(explain_error::meaning),
     };
     Ok(Printout::plain(html(&data(&question.inventory, nodes, &question.redaction(), &options)?)))
 }
