@@ -12,7 +12,7 @@ export interface Box {
   /** The package or the group that a click opens. */
   opens?: string;
   package: string;
-  /** Of a group of nodes: the boxes that it includes and other groups do not. */
+  /** Of a group of nodes: the boxes that it includes and other groups do not, or all if there are no others. */
   roles: string[];
   fails: boolean;
   missing: boolean;
@@ -21,12 +21,15 @@ export interface Box {
 export interface Arrow { from: string; to: string; entries: Edge[]; mapped: boolean }
 export interface Picture { boxes: Map<string, Box>; arrows: Map<string, Arrow>; open: string[] }
 
-/** Number of boxes up to which packages are opened at first. */
-const READABLE = 30;
+/** Numbers of boxes up to which packages are opened at first: the first one whose picture can be read counts. */
+export const READABLE = [60, 44, 30, 20, 12, 0];
 /** Number of nodes up to which each is a box of its own. */
 const FEW = 16;
 /** Number of nodes that a group may show one by one. */
-export const LARGEST_GROUP = 60;
+const LARGEST_GROUP = 60;
+
+/** Whether the graph shows the content of a box that stands for several files. A large group of nodes has a list. */
+export function opensHere(box: Box): boolean { return box.kind === "package" || box.files.length <= LARGEST_GROUP; }
 
 /** The packages of a class, outermost first. */
 function packagesOf(name: string): string[] {
@@ -40,6 +43,7 @@ export class Aggregator {
   private readonly edges: Edge[];
   private readonly sizes = new Map<string, number>();
   private readonly chains = new Map<number, string[]>();
+  private readonly drawn = new Map<string, Picture>();
 
   constructor(private readonly inventory: Inventory, files: Iterable<number>, private readonly pinned: number | undefined) {
     this.files = [...files];
@@ -64,7 +68,14 @@ export class Aggregator {
   }
 
   /** The boxes with these packages and groups opened. */
-  picture(open: Iterable<string>): Picture {
+  picture(open: string[]): Picture {
+    const key = open.join(" ");
+    const picture = this.drawn.get(key) ?? this.draw(open);
+    this.drawn.set(key, picture);
+    return picture;
+  }
+
+  private draw(open: string[]): Picture {
     const { inventory } = this;
     const opened = new Set(open);
     const boxes = new Map<string, Box>();
@@ -124,8 +135,8 @@ export class Aggregator {
     return { boxes, arrows, open: [...opened] };
   }
 
-  /** The packages that can be opened without more boxes than a person can read. */
-  readable(): string[] {
+  /** The packages that can be opened without more than so many boxes. */
+  readable(limit: number): string[] {
     const few = this.files.filter((file) => this.inventory.isNode(file)).length <= FEW;
     let open: string[] = [];
     let picture = this.picture(open);
@@ -139,7 +150,7 @@ export class Aggregator {
       const next = closed[0]?.opens;
       if (next === undefined) break;
       const wider = this.picture([...open, next]);
-      if (wider.boxes.size <= READABLE) [open, picture] = [wider.open, wider];
+      if (wider.boxes.size <= limit) [open, picture] = [wider.open, wider];
       else refused.add(next);
     }
     return open;
@@ -155,9 +166,14 @@ function nameRoles(boxes: Map<string, Box>, arrows: Map<string, Arrow>): void {
   const telling = ofGroups.filter(({ to }) => includers.get(to)! < groups);
   telling.sort((a, b) => includers.get(a.to)! - includers.get(b.to)!);
   for (const { from, to } of telling) boxes.get(from)!.roles.push(boxes.get(to)!.label);
+  for (const box of boxes.values()) {
+    if (box.kind !== "nodes" || box.roles.length > 0 || groups === 1) continue;
+    const all = ofGroups.filter(({ from }) => from === box.id).map(({ to }) => boxes.get(to)!.label);
+    if (all.length > 0) box.roles.push(all.length > 2 ? "these only: " + all.join(", ") : all.join(", ") + " only");
+  }
 }
 
-/** The common part of names: `web*.example.com`. */
+/** The common part of names: `web*.example.com`; without one, the first name. */
 function common(names: string[]): string {
   let start = names[0], end = names[0];
   for (const name of names) {
@@ -166,7 +182,7 @@ function common(names: string[]): string {
   }
   const shortest = Math.min(...names.map((name) => name.length));
   while (start.length + end.length > shortest) end = end.slice(1);
-  return start + end === "" ? "nodes" : start + "*" + end;
+  return start + end === "" ? names[0] + ", …" : start + "*" + end;
 }
 
 /** A file with its surroundings: files that lead to it or follow from it in so many steps. */

@@ -6,12 +6,14 @@ export interface Problem { code: string; message: string; file: number | null; l
 export interface NodeFacts {
   kind: number | null; environment: string; applications: string[]; mapped: [string, number][]; problems: Problem[];
 }
-export type Finding = [rule: number, message: string, file: number | null, line: number, column: number, nodes: number];
+export type Level = "error" | "warning" | "info";
+export type Finding = [rule: number, message: string, file: number | null, line: number, column: number, nodes: number,
+  level: Level, path: string | null, isExport: boolean];
 export interface Overview {
   name: string; folder: string; date: string; revision: string | null; changed: boolean; inside: string;
   link: string | null; delimiter: string; whole: boolean; nodes: number; files: FileRow[];
   kinds: { merged: number[]; included: [number, number][] }[]; facts: NodeFacts[];
-  rules: { code: string; level: string; about: string }[]; findings: Finding[];
+  rules: { code: string; level: Level; about: string; text: string }[]; findings: Finding[];
 }
 export type Written = [string, [start: number, length: number, target: number | null][]];
 export type Step = [effect: string, counts: number, place: number, written: number, path: number, prefix: string,
@@ -90,8 +92,9 @@ export class Inventory {
   }
   /** Whether the page has the classes of every node, so that the other classes are unused. */
   knowsUnused(): boolean { return this.o.whole && this.o.facts.every((facts) => facts.kind !== null); }
+  /** The class files that no node has. */
   unused(): number[] {
-    return this.classes().filter((file) => !this.reached[file]);
+    return this.classes().filter((file) => !this.reached[file] && this.o.files[file][3] !== "missing");
   }
 
   /** The files from a node to one of its classes, with the entries that lead on. */

@@ -33,3 +33,16 @@ export function breakable(text: string, separators = /(?<=[:./_=,-])/): Child[] 
 export function count(number: number, noun: string, plural = noun + "s"): string {
   return number.toLocaleString("en") + " " + (number === 1 ? noun : plural);
 }
+
+/** A line of Markdown. A link is its text, and nothing if it is all that stands in parentheses. */
+export function inline(line: string): Child[] {
+  return line.replace(/ \(\[[^\]]+\]\([^)]*\)\)/g, "").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1").split("`").map((piece, at) => (at % 2 === 1 ? h("code", null, piece) : piece));
+}
+
+/** Paragraphs, lists and examples in Markdown. */
+export function prose(text: string): HTMLElement {
+  return h("div", { class: "prose" }, text.split("```").flatMap((part, at): Child[] => (at % 2 === 1
+    ? [h("pre", { tabindex: 0 }, part.replace(/^\w*\n/, "").trimEnd())]
+    : part.trim().split(/\n{2,}/).filter(Boolean).map((block) => (block.startsWith("- ")
+      ? h("ul", null, block.split(/^- /m).slice(1).map((line) => h("li", null, inline(line)))) : h("p", null, inline(block)))))));
+}

@@ -1,16 +1,15 @@
-// Draws boxes and arrows with Cytoscape, laid out in layers by dagre: nodes on the left, then their roles, then the
-// classes that these include.
+// Draws boxes and arrows with Cytoscape.
 
-import dagre from "@dagrejs/dagre";
 import cytoscape from "cytoscape";
-import { type Box, LARGEST_GROUP, type Picture } from "./boxes";
-import { add, count, h } from "./dom";
+import { type Box, opensHere, type Picture } from "./boxes";
+import { add, type Child, count, h } from "./dom";
+import { type Layout, layoutOf, type Size } from "./layout";
+import { isDark } from "./settings";
 
 /** The zoom at which letters can still be read. */
-const LEGIBLE = 0.85;
-
-/** A root that is laid out and not drawn. */
-const ROOT = "root";
+export const LEGIBLE = 0.85;
+/** The zoom below which a graph begins in its middle and not as a whole. */
+const SMALLEST = 0.6;
 
 /** The hues of packages. */
 const HUES = [212, 150, 28, 276, 340, 96, 186, 48, 306, 6];
@@ -22,13 +21,18 @@ export interface Actions {
   /** The address of a box's page, if it has one. */
   address(box: Box): string | undefined;
   focus(box: Box): string | undefined;
+  /** What a tooltip says of a box. */
+  facts(box: Box): string[];
 }
 
 export function hueOf(name: string, packages: string[]): number { return HUES[Math.max(0, packages.indexOf(name)) % HUES.length]; }
 
-const isDark = (): boolean => matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
+/** The frame of a graph in this window. */
+export function frame(): Size {
+  return { width: Math.min(innerWidth, 1760) - (innerWidth > 768 ? 50 : 28), height: innerWidth > 768 ? Math.max(384, innerHeight - 352) : innerHeight * 0.6 };
+}
 
-function style(packages: string[]): any[] {
+function style(packages: string[], upright: boolean): any[] {
   const dark = isDark();
   const ink = dark ? "#e8eaf0" : "#1c2230";
   const red = dark ? "#ff7b72" : "#b3261e";
@@ -43,14 +47,15 @@ function style(packages: string[]): any[] {
     ...packages.map((name) => ({ selector: `node[package = ${JSON.stringify(name)}]`, style: {
       "background-color": fill(hueOf(name, packages)), "border-color": line(hueOf(name, packages)) } })),
     { selector: "node[kind = 'node'], node[kind = 'nodes']", style: { "shape": "rectangle", "font-weight": 600 } },
-    { selector: "node[kind = 'package'], node[kind = 'nodes']", style: { "border-width": 3, "border-style": "double", "border-cap": "butt" } },
+    { selector: "node.link", style: { "color": dark ? "#8ab4ff" : "#1a5fb4" } },
+    { selector: "node.opens", style: { "border-width": 3, "border-style": "double", "border-cap": "butt" } },
     { selector: "node.unused", style: { "opacity": 0.65 } },
     { selector: "node.missing", style: { "border-style": "dashed", "border-width": 2 } },
     { selector: "node.fails", style: { "border-color": red, "border-width": 3, "color": red } },
     { selector: "node.pinned", style: { "border-width": 4, "font-weight": 700 } },
     { selector: "edge", style: {
       "width": "data(width)", "line-color": dark ? "#6b768f" : "#9aa3b5", "target-arrow-color": dark ? "#6b768f" : "#9aa3b5",
-      "target-arrow-shape": "triangle", "arrow-scale": 0.9, "source-endpoint": "90deg", "target-endpoint": "270deg",
+      "target-arrow-shape": "triangle", "arrow-scale": 0.9, "source-endpoint": upright ? "180deg" : "90deg", "target-endpoint": upright ? "0deg" : "270deg",
       "curve-style": "unbundled-bezier", "control-point-distances": "data(distances)", "control-point-weights": "data(weights)",
       "edge-distances": "endpoints" } },
     { selector: "edge.mapped", style: { "line-style": "dashed" } },
@@ -65,17 +70,23 @@ const ruler = document.createElement("canvas").getContext("2d")!;
 /** Number of roles in the label of a group of nodes. */
 const ROLES = 2;
 
-/** The label of a box and its size. */
-function labelled(box: Box): { label: string; width: number; height: number } {
-  const lines = [box.label];
-  if (box.kind === "package") lines.push(count(box.files.length, "class", "classes") + " ▸");
-  if (box.kind === "nodes") {
-    if (box.roles.length > 0) lines.push(box.roles.slice(0, ROLES).join(", ") + (box.roles.length > ROLES ? ", …" : ""));
-    lines.push(count(box.files.length, "node") + " ▸");
-  }
+/** The lines of a box. */
+function linesOf(box: Box): string[] {
+  if (box.kind === "package") return [box.label, count(box.files.length, "class", "classes") + " ▸"];
+  if (box.kind !== "nodes") return [box.label];
+  const roles = box.roles.slice(0, ROLES).join(", ") + (box.roles.length > ROLES ? ", …" : "");
+  return [count(box.files.length, "node") + (opensHere(box) ? " ▸" : " ↗"), box.label, ...(roles ? ["with " + roles] : [])];
+}
+
+function sizeOf(lines: string[]): Size {
   ruler.font = "600 13px system-ui, sans-serif";
-  const width = Math.max(...lines.map((line) => ruler.measureText(line).width));
-  return { label: lines.join("\n"), width: Math.ceil(width) + 22, height: lines.length * 16 + 14 };
+  return { width: Math.ceil(Math.max(...lines.map((line) => ruler.measureText(line).width))) + 22, height: lines.length * 16 + 14 };
+}
+
+/** The places of the boxes of a picture in this window. */
+export function laidOut(picture: Picture): Layout & { sizes: Map<string, Size> } {
+  const sizes = new Map([...picture.boxes.values()].map((box) => [box.id, sizeOf(linesOf(box))]));
+  return { ...layoutOf(picture, sizes, frame()), sizes };
 }
 
 /** The view of a graph. The same element shows one picture after the other. */
@@ -83,82 +94,50 @@ export class GraphView {
   readonly element: HTMLElement;
   private readonly canvas: HTMLElement;
   private readonly info: HTMLElement;
+  private readonly tip: HTMLElement;
   private readonly map: HTMLCanvasElement;
   private readonly cy: cytoscape.Core;
   private readonly stop = new AbortController();
 
-  constructor(private readonly picture: Picture, packages: string[], private readonly actions: Actions,
+  constructor(private readonly picture: Picture, private readonly layout: ReturnType<typeof laidOut>, packages: string[], private readonly actions: Actions,
     pinned: number | undefined, description: string) {
     this.canvas = h("div", { class: "canvas", tabindex: 0, role: "application", "aria-label": description +
-      ". Arrow keys move between boxes, Enter opens, plus and minus zoom, 0 shows everything. The list below has the same content." });
+      ". Arrow keys move between boxes, Enter opens a box, plus and minus zoom, 0 shows everything. The list below has the same content." });
     this.info = h("div", { class: "box-info", "aria-live": "polite" });
-    this.map = h("canvas", { class: "minimap", width: 180, height: 120, "aria-hidden": "true" });
+    this.tip = h("div", { class: "tip", "aria-hidden": "true", hidden: true });
+    this.map = h("canvas", { class: "minimap", width: 100, height: 54, "aria-hidden": "true" });
     const button = (text: string, label: string, act: () => void): HTMLElement =>
       h("button", { type: "button", "aria-label": label, title: label, click: act }, text);
-    this.element = h("div", { class: "graph" }, this.canvas,
-      h("div", { class: "zoom" },
+    this.element = h("div", { class: "graph" }, this.canvas, this.tip,
+      h("div", { class: "strip" }, this.info, this.map, h("div", { class: "zoom" },
         button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
-        button("⤢", "Show everything", () => this.fit(true))),
-      this.map, this.info);
+        button("⤢", "Show everything", () => this.fit(true)))));
     this.cy = cytoscape({ container: this.canvas, elements: this.elements(pinned), layout: { name: "preset" },
-      style: style(packages), minZoom: 0.05, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true,
+      style: style(packages, layout.upright), minZoom: 0.05, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true,
       selectionType: "single" });
+    this.select(undefined);
     this.events();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.cy.style(style(packages)), { signal: this.stop.signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.cy.style(style(packages, layout.upright)), { signal: this.stop.signal });
   }
 
   private elements(pinned: number | undefined): cytoscape.ElementDefinition[] {
-    const layout = new dagre.graphlib.Graph({ multigraph: false });
-    layout.setGraph({ rankdir: "LR", ranksep: 90, nodesep: 14, edgesep: 8, marginx: 20, marginy: 20 });
-    layout.setDefaultEdgeLabel(() => ({}));
-    const sizes = new Map<string, ReturnType<typeof labelled>>();
-    const used = new Set<string>();
-    for (const { from, to } of this.picture.arrows.values()) { used.add(from); used.add(to); }
-    for (const box of this.picture.boxes.values()) {
-      const size = labelled(box);
-      sizes.set(box.id, size);
-      if (used.has(box.id)) layout.setNode(box.id, { width: size.width, height: size.height });
-    }
-    for (const { from, to } of this.picture.arrows.values()) layout.setEdge(from, to);
-    // A root that is not drawn keeps all nodes in the first layer.
-    layout.setNode(ROOT, { width: 1, height: 1 });
-    for (const box of this.picture.boxes.values()) {
-      if (used.has(box.id) && box.kind.startsWith("node")) layout.setEdge(ROOT, box.id, { weight: 40 });
-    }
-    if (used.size > 0) dagre.layout(layout);
-    const places = new Map<string, { x: number; y: number }>();
-    let bottom = 0;
-    for (const id of layout.nodes()) {
-      if (id === ROOT) continue;
-      const { x, y, height } = layout.node(id) as any;
-      places.set(id, { x, y });
-      bottom = Math.max(bottom, y + height / 2);
-    }
-    // Boxes without arrows stand in rows below.
-    const widest = Math.max(900, Number((layout.graph() as any)?.width) || 0);
-    let [x, y] = [20, bottom + 40];
-    for (const box of this.picture.boxes.values()) {
-      if (used.has(box.id)) continue;
-      const { width, height } = sizes.get(box.id)!;
-      if (x + width > widest) { x = 20; y += 60; }
-      places.set(box.id, { x: x + width / 2, y: y + height / 2 });
-      x += width + 16;
-    }
+    const { places, sizes, bends, upright } = this.layout;
     const nodes = [...this.picture.boxes.values()].map((box): cytoscape.ElementDefinition => ({
-      group: "nodes", data: { id: box.id, package: box.package, kind: box.kind, ...sizes.get(box.id)! },
-      position: places.get(box.id),
-      classes: [box.fails && "fails", box.missing && "missing", box.unused && "unused",
+      group: "nodes", data: { id: box.id, package: box.package, kind: box.kind, label: linesOf(box).join("\n"), ...sizes.get(box.id)! },
+      position: { ...places.get(box.id)! },
+      classes: [box.fails && "fails", box.missing && "missing", box.unused && "unused", box.opens !== undefined && (opensHere(box) ? "opens" : "link"),
         pinned !== undefined && box.files.length === 1 && box.files[0] === pinned && "pinned"].filter(Boolean).join(" "),
     }));
     const edges = [...this.picture.arrows].map(([id, arrow]): cytoscape.ElementDefinition => {
       const from = places.get(arrow.from)!, to = places.get(arrow.to)!;
-      const x1 = from.x + sizes.get(arrow.from)!.width / 2, x2 = to.x - sizes.get(arrow.to)!.width / 2;
-      const [dx, dy] = [x2 - x1, to.y - from.y];
+      const [begin, end] = [sizes.get(arrow.from)!, sizes.get(arrow.to)!];
+      const start = upright ? { x: from.x, y: from.y + begin.height / 2 } : { x: from.x + begin.width / 2, y: from.y };
+      const [dx, dy] = upright ? [to.x - from.x, to.y - end.height / 2 - start.y] : [to.x - end.width / 2 - start.x, to.y - from.y];
       const square = dx * dx + dy * dy || 1, length = Math.sqrt(square);
       // The curve begins and ends level, and goes around the boxes of the layers between.
-      const bends = ((layout.edge(arrow.from, arrow.to) as any)?.points ?? []).slice(1, -1).map((one: { x: number; y: number }) => [one.x - x1, one.y - from.y]);
-      const pull = bends.length > 1 ? 34 : Math.max(30, Math.abs(dx) / 2);
-      const points = bends.length > 1 ? [[pull, 0], ...bends, [dx - pull, dy]] : [[pull, 0], [dx - pull, dy]];
+      const between = bends.get(id)!.map((one) => [one.x - start.x, one.y - start.y]);
+      const pull = between.length > 0 ? 34 : Math.max(30, Math.abs(upright ? dy : dx) / 2);
+      const points = [upright ? [0, pull] : [pull, 0], ...between, upright ? [dx, dy - pull] : [dx - pull, dy]];
       return { group: "edges", classes: arrow.mapped ? "mapped" : "", data: { id, source: arrow.from, target: arrow.to,
         width: 1 + Math.log2(arrow.entries.length) * 0.38,
         weights: points.map(([px, py]: number[]) => (px * dx + py * dy) / square),
@@ -172,8 +151,15 @@ export class GraphView {
     cy.on("tap", "node", (event) => this.activate(event.target.id(), true));
     cy.on("tap", (event) => { if (event.target === cy) this.select(undefined); });
     cy.on("dbltap", "node", (event) => this.follow(event.target.id()));
-    cy.on("mouseover", "node", (event) => { event.target.addClass("hovered"); this.canvas.style.cursor = "pointer"; });
-    cy.on("mouseout", "node", (event) => { event.target.removeClass("hovered"); this.canvas.style.cursor = ""; });
+    cy.on("mouseover", "node", (event) => { event.target.addClass("hovered").connectedEdges().addClass("near"); this.canvas.style.cursor = "pointer"; this.point(event.target); });
+    cy.on("mouseout", "node", (event) => {
+      event.target.removeClass("hovered");
+      cy.edges().removeClass("near");
+      cy.nodes(":selected").connectedEdges().addClass("near");
+      this.canvas.style.cursor = "";
+      this.tip.hidden = true;
+    });
+    cy.on("pan zoom", () => { this.tip.hidden = true; });
     let waiting = false;
     cy.on("render zoom pan resize", () => {
       if (waiting) return;
@@ -193,19 +179,38 @@ export class GraphView {
     this.map.addEventListener("pointermove", drag);
   }
 
-  /** Shows everything; at first with letters that can be read, from the top left on. */
+  /** Shows a tooltip below a box, or above it if there is no room. */
+  private point(node: cytoscape.NodeSingular): void {
+    const box = this.picture.boxes.get(node.id())!;
+    this.tip.replaceChildren();
+    add(this.tip, [h("strong", null, box.label), this.actions.facts(box).map((line) => h("div", null, line)), h("div", { class: "faint" }, this.clicks(box))]);
+    this.tip.hidden = false;
+    const { x1, y1, y2 } = node.renderedBoundingBox({ includeOverlays: false });
+    const { offsetWidth, offsetHeight } = this.tip;
+    this.tip.style.left = Math.max(4, Math.min(x1, this.cy.width() - offsetWidth - 4)) + "px";
+    this.tip.style.top = (y2 + 6 + offsetHeight < this.cy.height() ? y2 + 6 : Math.max(4, y1 - offsetHeight - 6)) + "px";
+  }
+
+  /** What a click on a box does. */
+  private clicks(box: Box): string {
+    if (box.opens === undefined) return "A click shows its arrows. A double click opens its page.";
+    return opensHere(box) ? "A click opens it in the graph." : "A click leads to the list of its nodes.";
+  }
+
+  /** Shows everything; at first with letters that can be read, around the box that the graph is about. */
   fit(animated = false): void {
     const { cy } = this;
     cy.resize();
-    const box = cy.elements().boundingBox({});
-    const whole = Math.min(1.15, (cy.width() - 30) / box.w, (cy.height() - 30) / box.h);
-    const zoom = animated ? whole : Math.max(whole, LEGIBLE);
+    const box = cy.nodes().boundingBox({});
+    const whole = Math.min(1.5, (cy.width() - 30) / box.w, (cy.height() - 30) / box.h);
+    const zoom = animated ? whole : Math.max(whole, SMALLEST);
     const start = cy.nodes(".pinned").length > 0 ? cy.nodes(".pinned")[0].position() : undefined;
     const pan = { x: cy.width() / 2 - zoom * (box.x1 + box.w / 2), y: cy.height() / 2 - zoom * (box.y1 + box.h / 2) };
     if (zoom * box.w > cy.width()) pan.x = start ? cy.width() / 3 - zoom * start.x : 15 - zoom * box.x1;
     if (zoom * box.h > cy.height()) pan.y = start ? cy.height() / 2 - zoom * start.y : 15 - zoom * box.y1;
     if (animated && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.cy.animate({ zoom, pan }, { duration: 200 });
     else this.cy.viewport({ zoom, pan });
+    this.element.dataset.zoom = zoom.toFixed(2);
   }
 
   private zoom(factor: number): void {
@@ -221,7 +226,7 @@ export class GraphView {
   private follow(id: string): void {
     const box = this.picture.boxes.get(id)!;
     const address = this.actions.address(box);
-    if (box.opens !== undefined && (box.kind === "package" || box.files.length <= LARGEST_GROUP)) this.actions.open(box.opens);
+    if (box.opens !== undefined && opensHere(box)) this.actions.open(box.opens);
     else if (address) location.hash = address;
   }
 
@@ -229,7 +234,10 @@ export class GraphView {
     const { cy } = this;
     cy.elements().removeClass("faded near").unselect();
     this.info.replaceChildren();
-    if (id === undefined) return;
+    if (id === undefined) {
+      add(this.info, h("span", { class: "faint" }, "Click a box to see what it includes. Drag the picture to move it."));
+      return;
+    }
     const node = cy.getElementById(id);
     const near = node.closedNeighborhood();
     cy.elements().difference(near).addClass("faded");
@@ -237,11 +245,13 @@ export class GraphView {
     node.select();
     const box = this.picture.boxes.get(id)!;
     const address = this.actions.address(box), focus = this.actions.focus(box);
+    const [includers, included] = [node.incomers("edge").length, node.outgoers("edge").length];
+    const facts: Child = this.actions.facts(box).map((line) => h("span", { class: "faint" }, line + " · "));
     add(this.info, [h("strong", null, box.label), " ",
-      box.fails && h("span", { class: "bad" }, box.missing ? "missing " : "fails "),
-      h("span", { class: "faint" }, `${node.incomers("edge").length} in, ${node.outgoers("edge").length} out `),
-      address && h("a", { href: "#" + address }, "open its page"), " ",
-      focus && h("a", { href: "#" + focus }, "focus")]);
+      box.fails && h("span", { class: "bad" }, box.missing ? "missing " : "fails "), facts,
+      h("span", { class: "faint" }, `includes ${included}, included by ${includers} `),
+      address && h("a", { href: "#" + address }, box.files.length > 1 ? "see the list" : "open its page"), " ",
+      focus && h("a", { href: "#" + focus }, "only its neighbours")]);
   }
 
   private key(event: KeyboardEvent): void {
@@ -295,7 +305,7 @@ export class GraphView {
     });
     const view = this.cy.extent();
     const all = this.cy.elements().boundingBox({});
-    this.map.hidden = view.x1 <= all.x1 && view.y1 <= all.y1 && view.x2 >= all.x2 && view.y2 >= all.y2;
+    this.map.style.visibility = view.x1 <= all.x1 && view.y1 <= all.y1 && view.x2 >= all.x2 && view.y2 >= all.y2 ? "hidden" : "";
     context.strokeStyle = isDark() ? "#8ab4ff" : "#1a5fb4";
     context.lineWidth = 1.5;
     context.strokeRect(x + view.x1 * scale, y + view.y1 * scale, view.w * scale, view.h * scale);

@@ -1,9 +1,11 @@
 // The frame of the page: the bar with the search field, and the content that the address names.
 
+import { address, parse } from "./address";
 import { overview, values } from "./data";
 import { breakable, type Child, count, h } from "./dom";
-import { type Hits, Index, marked, query } from "./search";
-import { address, parse, Views } from "./views";
+import { type Hits, Index, marked, query, total } from "./search";
+import { Settings } from "./settings";
+import { NOT_FOUND, Views } from "./views";
 
 /** Results of each kind below the search field. */
 const SUGGESTED = 6;
@@ -11,7 +13,8 @@ const SUGGESTED = 6;
 async function start(): Promise<void> {
   const inventory = await overview();
   const { o } = inventory;
-  const views = new Views(inventory);
+  const settings = new Settings(o);
+  const views = new Views(inventory, settings);
   const index = new Index(inventory);
   views.index = index;
 
@@ -25,11 +28,15 @@ async function start(): Promise<void> {
   const navigation = h("nav", { "aria-label": "Pages" }, items.map(([page, title]) => h("a", { href: "#" + page, "data-page": page }, title)));
   document.body.append(
     h("a", { class: "skip", href: "#content", click: (event: Event) => { event.preventDefault(); main.focus(); } }, "Skip to the content"),
-    h("header", null, h("a", { class: "brand", href: "#start" }, o.name || "reclass"), h("div", { class: "search", role: "search" }, search, options, status), navigation),
-    main, h("footer", null, h("a", { href: "#about" }, "About this page and its licences")));
+    h("header", null, h("a", { class: "brand", href: "#start" }, o.name || "reclass"), h("div", { class: "search", role: "search" }, search, options, status), navigation,
+      h("button", { type: "button", class: "settings", popovertarget: "settings", "aria-label": "Settings", title: "Settings: colours, and what a click on a place does" }, "⚙")), settings.panel, settings.said,
+    main, h("footer", null, h("a", { href: "#about" }, "About this page, and the licences of its libraries")));
+
+  settings.changed = () => show();
 
   let places = new Map<string, number>();
   let current = "";
+  let last = "";
   function show(): void {
     const at = parse(location.hash);
     places.set(current, scrollY);
@@ -43,6 +50,7 @@ async function start(): Promise<void> {
       if (pages.includes(at.page)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+    if (document.activeElement !== search) search.value = at.page === "search" ? at.name : "";
     if (!at.options.has("path")) scrollTo(0, places.get(current) ?? 0);
   }
 
@@ -50,7 +58,7 @@ async function start(): Promise<void> {
 
   let active = -1;
   const close = (): void => { options.hidden = true; search.setAttribute("aria-expanded", "false"); search.removeAttribute("aria-activedescendant"); active = -1; };
-  const go = (hash: string): void => { close(); search.blur(); if ("#" + hash === location.hash) show(); else location.hash = hash; main.focus({ preventScroll: true }); };
+  const go = (hash: string): void => { close(); last = search.value; search.blur(); if ("#" + hash === location.hash) show(); else location.hash = hash; main.focus({ preventScroll: true }); };
   const rows = (): HTMLElement[] => [...options.querySelectorAll<HTMLElement>("[role=option]")];
   function option(field: string, hash: string, content: Child, also?: Child, data: Record<string, string> = {}): HTMLElement {
     return h("div", { role: "option", id: "", "data-hash": hash, "aria-selected": "false", ...data, pointerdown: (event: Event) => event.preventDefault(), click: () => go(hash) },
@@ -66,19 +74,25 @@ async function start(): Promise<void> {
       option(kind, address(kind, inventory.name(file)), marked(inventory.name(file), asked),
         kind === "class" ? count(inventory.nodesOf(file).length, "node") : undefined, { "data-kind": kind, "data-name": inventory.name(file) });
     found.push(...hits.nodes.slice(0, SUGGESTED).map(file("node")), ...hits.classes.slice(0, SUGGESTED).map(file("class")));
+    found.push(...hits.had.slice(0, SUGGESTED).map(([node, file]) => option("class", address("node", inventory.name(node), { tab: "classes" }), marked(inventory.name(file), asked), ["of ", marked(inventory.name(node), asked)])));
     if (data) {
       const name = (path: number): string => address(data.isExport(path) ? "export" : "parameter", data.pathText[path]);
       found.push(...hits.paths.slice(0, SUGGESTED).map((path) => option("parameter", name(path), marked(data.pathText[path], asked))));
+      found.push(...hits.own.slice(0, SUGGESTED).map(([node, path, value]) => option("value", address("node", inventory.name(node), { path: data.pathText[path], exports: data.isExport(path) ? "1" : undefined }),
+        [marked(data.pathText[path], asked), " = ", marked((data.raw.values[value] ?? "").slice(0, 160), asked)], ["of ", marked(inventory.name(node), asked)])));
       found.push(...hits.values.slice(0, SUGGESTED).map(([path, value]) => option("value", name(path),
         marked((data.raw.values[value] ?? "").slice(0, 160), asked), marked(data.pathText[path], asked))));
       found.push(...hits.written.slice(0, SUGGESTED).map(([file, path, written]) => option("written", address(inventory.isNode(file) ? "node" : "class", inventory.name(file)),
         marked(data.raw.written[written][0].slice(0, 160), asked), [marked(data.pathText[path], asked), " in ", breakable(inventory.name(file))],
         { "data-kind": inventory.isNode(file) ? "node" : "class", "data-name": inventory.name(file) })));
     }
-    const total = hits.nodes.length + hits.classes.length + hits.paths.length + hits.values.length + hits.written.length;
-    status.textContent = total.toLocaleString("en") + " found";
-    if (total > found.length) found.push(option("all", address("search", search.value.trim()), `all ${total.toLocaleString("en")} results`));
-    if (total === 0) found.push(h("div", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, data ? "0 found" : "The values are not read yet"));
+    const all = total(hits);
+    status.textContent = all.toLocaleString("en") + " found";
+    const kinds: [number, string, string][] = [[hits.nodes.length, "node", "nodes"], [hits.classes.length, "class", "classes"], [hits.paths.length, "parameter", "parameters"],
+      [hits.values.length + hits.own.length, "value", "values"], [hits.written.length, "text in files", "texts in files"]];
+    if (all > found.length) found.push(option("all", address("search", search.value.trim()), `all ${all.toLocaleString("en")} results`,
+      kinds.filter(([number]) => number > 0).map(([number, one, many]) => count(number, one, many)).join(", ")));
+    if (all === 0) found.push(h("div", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, data ? "0 found. " + NOT_FOUND : "The values are not read yet"));
     found.forEach((row, at) => { row.id = "option-" + at; });
     options.replaceChildren(...found);
     options.hidden = false;
@@ -105,7 +119,7 @@ async function start(): Promise<void> {
       else if (search.value.trim()) go(address("search", search.value.trim()));
       event.preventDefault();
     } else if (event.key === "Escape") {
-      if (options.hidden) { search.value = ""; search.blur(); main.focus({ preventScroll: true }); }
+      if (options.hidden) { search.value = last = ""; search.blur(); main.focus({ preventScroll: true }); }
       else close();
       event.preventDefault();
     }
@@ -114,6 +128,8 @@ async function start(): Promise<void> {
     const target = event.target as HTMLElement;
     if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
       event.preventDefault();
+      // The last search is there again.
+      search.value ||= last;
       search.focus();
       search.select();
     }
@@ -126,7 +142,7 @@ async function start(): Promise<void> {
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   views.data = await values(o.delimiter);
   index.extend(views.data);
-  show();
+  if (parse(location.hash).page !== "graph") show();
   if (document.activeElement === search && search.value) suggest();
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");

@@ -1,5 +1,6 @@
 // Searches names, paths and values. A word with `*`, `?` or `[` is a glob for the whole text; another word is found
-// anywhere, without regard to case. Every word must be found.
+// anywhere, without regard to case. Every word must be found: in one name, in a parameter with its value, or partly in
+// the name of a node or class and partly in what it has.
 
 import type { Inventory, Values } from "./data";
 
@@ -11,7 +12,16 @@ export interface Hits {
   values: [path: number, value: number][];
   /** Texts of files that match: file, path and text as written. */
   written: [file: number, path: number, written: number][];
+  /** Classes of nodes, where the words are in both names. */
+  had: [node: number, file: number][];
+  /** Values of nodes, where the words are in the node's name and in the parameter or its value. */
+  own: [node: number, path: number, value: number][];
 }
+
+/** Number of nodes whose values are searched for the words that their names do not have. */
+export const NODES = 200;
+
+export function total(hits: Hits): number { return Object.values(hits).reduce((sum, some) => sum + some.length, 0); }
 
 export function query(text: string): Query {
   const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
@@ -65,34 +75,52 @@ export class Index {
   }
 
   find({ words }: Query): Hits {
-    const hits: Hits = { nodes: [], classes: [], paths: [], values: [], written: [] };
+    const hits: Hits = { nodes: [], classes: [], paths: [], values: [], written: [], had: [], own: [] };
     if (words.length === 0) return hits;
-    this.names.forEach((name, file) => {
-      if (words.every((word) => matches(name, word))) (this.inventory.isNode(file) ? hits.nodes : hits.classes).push(file);
+    const inName = words.map((word) => Uint8Array.from(this.names, (name) => (matches(name, word) ? 1 : 0)));
+    const partly: number[] = [];
+    this.names.forEach((_, file) => {
+      const found = inName.filter((bits) => bits[file]).length;
+      if (found === words.length) (this.inventory.isNode(file) ? hits.nodes : hits.classes).push(file);
+      else if (found > 0 && this.inventory.isNode(file) && partly.length < NODES) partly.push(file);
     });
+    for (const node of partly) {
+      const rest = inName.filter((bits) => !bits[node]);
+      const kind = this.inventory.o.facts[node].kind;
+      for (const file of kind === null ? [] : this.inventory.o.kinds[kind].merged) {
+        if (rest.every((bits) => bits[file])) hits.had.push([node, file]);
+      }
+    }
     if (!this.data) return hits;
     const bits = (texts: string[]): Uint8Array[] =>
       words.map((word) => Uint8Array.from(texts, (text) => (matches(text, word) ? 1 : 0)));
     const inPath = bits(this.paths), inValue = bits(this.values), inWritten = bits(this.written);
-    const every = (in1: Uint8Array[], at1: number, in2: Uint8Array[], at2: number): boolean => {
-      let other = false;
-      for (let word = 0; word < words.length; word++) {
-        if (in2[word][at2]) other = true;
-        else if (!in1[word][at1]) return false;
-      }
-      return other;
-    };
+    const numbers = words.map((_, word) => word);
+    // At least one word is in the value, so that a path alone does not list all of its values.
+    const inBoth = (path: number, value: number): boolean =>
+      numbers.every((word) => inPath[word][path] || inValue[word][value]) && numbers.some((word) => inValue[word][value]);
     for (let path = 2; path < this.paths.length; path++) {
       if (inPath.every((bits) => bits[path])) hits.paths.push(path);
     }
     for (let at = 0; at < this.pairs.length; at += 2) {
-      if (every(inPath, this.pairs[at], inValue, this.pairs[at + 1])) hits.values.push([this.pairs[at], this.pairs[at + 1]]);
+      if (inBoth(this.pairs[at], this.pairs[at + 1])) hits.values.push([this.pairs[at], this.pairs[at + 1]]);
     }
     this.data.raw.sets.forEach((rows, file) => {
       for (const [path, written] of rows) {
-        if (every(inPath, path, inWritten, written)) hits.written.push([file, path, written]);
+        if (numbers.every((word) => inWritten[word][written] || inPath[word][path] || inName[word][file])
+          && numbers.some((word) => inWritten[word][written] || !inPath[word][path])
+          && numbers.some((word) => inWritten[word][written] || inPath[word][path])) hits.written.push([file, path, written]);
       }
     });
+    const [paths, values] = this.data.leaf;
+    for (const node of partly) {
+      const rest = numbers.filter((word) => !inName[word][node]);
+      for (const root of this.data.raw.roots[node]) {
+        this.data.walk(root, (leaf) => {
+          if (rest.every((word) => inPath[word][paths[leaf]] || inValue[word][values[leaf]])) hits.own.push([node, paths[leaf], values[leaf]]);
+        });
+      }
+    }
     // A name that begins with the text comes first, then the shorter one.
     const rank = (text: string): number => (text.startsWith(words[0].text) ? 0 : 1000) + text.length;
     hits.classes.sort((a, b) => rank(this.names[a]) - rank(this.names[b]));

@@ -1,50 +1,26 @@
 // The pages of the explorer: the start, a node, a class, a parameter, lists, the findings of lint, search results.
 
-import { Aggregator, type Box, LARGEST_GROUP, neighbourhood } from "./boxes";
-import type { Edge, Inventory, Leaf, Values, Written } from "./data";
-import { add, breakable, type Child, count, h } from "./dom";
-import { GraphView, hueOf } from "./graph";
-import { type Index, marked, query } from "./search";
+import { type Address, address } from "./address";
+import { Aggregator } from "./boxes";
+import type { Edge, Leaf, Values } from "./data";
+import { add, breakable, type Child, count, h, inline, prose } from "./dom";
+import { Drawing } from "./drawing";
+import { LEVELS } from "./parts";
+import { reachOf } from "./reach";
+import { type Index, marked, NODES, query, total } from "./search";
+import { type Row, table } from "./table";
 
 declare const LICENCES: Record<string, string>;
 
-/** An address: a page, a name, and options. */
-export interface Address { page: string; name: string; options: URLSearchParams }
+/** What helps when a search finds nothing. */
+export const NOT_FOUND = "Each word must be in the same name, or in the same parameter with its value, its node and its file. Try fewer words, or a part of a word.";
+/** Rows of the tables of a class that are shown at once. */
+const FEW_ROWS = 10;
+/** Values of a class that are shown at once. */
+const FEW_VALUES = 25;
 
-export function parse(hash: string): Address {
-  const [first, ...rest] = hash.replace(/^#/, "").split("&");
-  const at = first.indexOf(":");
-  const decoded = (text: string): string => { try { return decodeURIComponent(text); } catch { return text; } };
-  return { page: decoded(at < 0 ? first : first.slice(0, at)), name: at < 0 ? "" : decoded(first.slice(at + 1)),
-    options: new URLSearchParams(rest.join("&")) };
-}
-
-export function address(page: string, name = "", options: Record<string, string | undefined> = {}): string {
-  const pairs = Object.entries(options).filter(([, value]) => value !== undefined && value !== "");
-  return [page + (name ? ":" + encodeURIComponent(name) : ""), ...pairs.map(([key, value]) => key + "=" + encodeURIComponent(value!))].join("&");
-}
-
-/** Rows of a table that are shown before a button asks for more. */
-const ROWS = 400;
-/** Open packages that are shown beside each other. */
-const CHIPS = 7;
-/** Links of a list that are shown at once. */
-const LINKS = 120;
-
-export class Views {
-  data: Values | undefined;
+export class Views extends Drawing {
   index: Index | undefined;
-  private graph: GraphView | undefined;
-  private readonly packages: string[];
-
-  constructor(private readonly inventory: Inventory) {
-    const sizes = new Map<string, number>();
-    for (const file of inventory.classes()) {
-      const name = inventory.name(file).split(".", 1)[0];
-      sizes.set(name, (sizes.get(name) ?? 0) + 1);
-    }
-    this.packages = [...sizes.keys()].sort((a, b) => sizes.get(b)! - sizes.get(a)!);
-  }
 
   /** The content of an address. */
   show(at: Address): { title: string; content: HTMLElement } {
@@ -79,248 +55,9 @@ export class Views {
     }
     if (at.page === "parameters" || at.page === "parameter" || at.page === "export") return this.parameter(content, at, this.data);
     if (at.page === "search") return this.search(content, at);
-    add(content, [h("h1", null, "Not found"), h("p", null, "This address names nothing in the page.")]);
+    add(content, [h("h1", null, "Not found"), h("p", null, "This page has nothing at this address.")]);
     return "Not found";
   }
-
-  // --- parts -------------------------------------------------------------------------------------------------
-
-  link(file: number, options: Record<string, string | undefined> = {}): HTMLElement {
-    const kind = this.inventory.isNode(file) ? "node" : "class";
-    const name = this.inventory.name(file);
-    return h("a", { href: "#" + address(kind, name, options), class: kind + (this.inventory.fails(file) ? " bad" : ""),
-      "data-kind": kind, "data-name": name }, breakable(name));
-  }
-
-  private links(files: number[], options: Record<string, string | undefined> = {}): HTMLElement {
-    const list = h("ul", { class: "links" }, files.slice(0, LINKS).map((file) => h("li", null, this.link(file, options))));
-    if (files.length > LINKS) {
-      const more = h("button", { type: "button", class: "more", click: () => {
-        more.parentElement!.remove();
-        for (const file of files.slice(LINKS)) list.append(h("li", null, this.link(file, options)));
-      } }, `${(files.length - LINKS).toLocaleString("en")} more`);
-      list.append(h("li", null, more));
-    }
-    return list;
-  }
-
-  place(file: number | null, line: number, column: number): Child {
-    const path = file === null ? null : this.inventory.path(file);
-    if (path === null) return null;
-    const text = line > 0 ? `${path}:${line}` : path;
-    const { link, revision, inside } = this.inventory.o;
-    const shown = breakable(text, /(?<=\/)/);
-    if (!link || path.startsWith("/")) return h("span", { class: "place", title: column > 0 ? `column ${column}` : undefined }, shown);
-    const encoded = (inside + path).split("/").map(encodeURIComponent).join("/");
-    const values: Record<string, string> = { revision: revision ?? "HEAD", file: encoded, line: String(Math.max(1, line)), column: String(Math.max(1, column)) };
-    const href = link.replace(/\{(revision|file|line|column)\}/g, (_, name: string) => values[name]);
-    return /^https?:/i.test(href)
-      ? h("a", { class: "place", href, rel: "noreferrer", title: "in the repository" }, shown)
-      : h("span", { class: "place" }, shown);
-  }
-
-  private placeOf(data: Values, place: number): Child {
-    const [file, line, column] = data.raw.places[place];
-    return file < 0 ? h("span", { class: "place" }, data.raw.layers[-1 - file]) : this.place(file, line, column);
-  }
-
-  private layerOf(data: Values, place: number): Child {
-    const file = data.raw.places[place][0];
-    return file < 0 ? data.raw.layers[-1 - file] : this.link(file);
-  }
-
-  private value(text: string | null): HTMLElement {
-    if (text === null) return h("span", { class: "bad" }, "cannot be computed");
-    const type = /^(true|false|null)$/.test(text) ? "word" : /^[-+]?(\d[\d_]*\.?\d*(e[-+]?\d+)?|0x[\da-f]+|\.(inf|nan))$/i.test(text) ? "number" : "text";
-    const code = h("code", { class: "value " + type + (/\S{70}/.test(text) ? " long" : "") });
-    if (text === '"***"') code.title = "a secret; --show-secrets shows it";
-    if (text.length > 400 || text.split("\n").length > 8) {
-      const first = text.split("\n").slice(0, 3).join("\n").slice(0, 240);
-      const rest = h("button", { type: "button", class: "more", click: () => { code.replaceChildren(); add(code, breakable(text)); } }, "all of it");
-      add(code, [breakable(first), "… ", rest]);
-    } else add(code, breakable(text));
-    return code;
-  }
-
-  private pathLink(data: Values, path: number, text: Child, node?: number): HTMLElement {
-    const name = data.pathText[path];
-    const href = node !== undefined
-      ? address("node", this.inventory.name(node), { path: name, exports: data.isExport(path) ? "1" : undefined })
-      : address(data.isExport(path) ? "export" : "parameter", name);
-    return h("a", { href: "#" + href, class: "path", "data-path": name }, text);
-  }
-
-  /** A text as written, with its references as links. */
-  private written(data: Values, written: Written, targets: (number | null)[] = [], node?: number): HTMLElement {
-    const [text, references] = written;
-    const code = h("code", { class: "written" + (/\S{70}/.test(text) ? " long" : "") });
-    let done = 0;
-    let nested = 0;
-    for (const [start, length, fixed] of references) {
-      const target = fixed ?? targets[nested++] ?? null;
-      if (length < 0) continue;
-      add(code, breakable(text.slice(done, start)));
-      const inside = breakable(text.slice(start, start + length));
-      add(code, target === null ? h("span", { class: "reference" }, inside) : this.pathLink(data, target, inside, node));
-      done = start + length;
-    }
-    add(code, breakable(text.slice(done)));
-    for (const [, length, target] of references) {
-      if (length < 0 && target !== null) add(code, [" → ", this.pathLink(data, target, breakable(data.pathText[target]), node)]);
-    }
-    return code;
-  }
-
-  private table(caption: string, heads: string[], rows: (() => Child[])[], label?: string): HTMLElement {
-    const body = h("tbody");
-    const table = h("table", null, h("caption", { class: "hidden" }, caption),
-      h("thead", null, h("tr", null, heads.map((head) => h("th", { scope: "col" }, head)))), body);
-    const put = (from: number, to: number): void => {
-      for (const row of rows.slice(from, to)) {
-        body.append(h("tr", null, row().map((cell) => (cell instanceof HTMLTableCellElement ? cell : h("td", null, cell)))));
-      }
-    };
-    put(0, ROWS);
-    const box = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label ?? caption }, table);
-    if (rows.length <= ROWS) return box;
-    const more = h("button", { type: "button", class: "more", click: () => { put(ROWS, rows.length); more.remove(); } },
-      `${(rows.length - ROWS).toLocaleString("en")} more rows`);
-    return h("div", null, box, more);
-  }
-
-  private section(content: HTMLElement, title: string, children: Child, id?: string): void {
-    add(content, h("section", { id }, h("h2", null, title), children));
-  }
-
-  private tabs(kind: string, name: string, tabs: [id: string, title: string][], open: string): HTMLElement {
-    return h("nav", { class: "tabs", "aria-label": "Views of " + name }, tabs.map(([id, title], at) =>
-      h("a", { href: "#" + address(kind, name, { tab: at === 0 ? undefined : id }), "aria-current": id === open ? "page" : undefined }, title)));
-  }
-
-  private problems(content: HTMLElement, file: number): void {
-    const { o } = this.inventory;
-    const problems = this.inventory.isNode(file) ? o.facts[file].problems : [];
-    if (problems.length === 0) return;
-    add(content, h("section", { class: "problems" }, h("h2", null, count(problems.length, "problem")),
-      h("ul", null, problems.slice(0, 50).map((problem) => h("li", null,
-        breakable(this.relative(problem.message)), " ", this.place(problem.file, problem.line, problem.column))))));
-  }
-
-  /** A message with paths from the folder of the inventory on. */
-  private relative(text: string): string {
-    const { folder } = this.inventory.o;
-    return folder ? text.split(folder + "/").join("") : text;
-  }
-
-  private findings(content: HTMLElement, file: number): void {
-    const { o, findingsOf } = this.inventory;
-    const rows = findingsOf[file];
-    if (rows.length === 0) return;
-    this.section(content, "Lint: " + count(rows.length, "finding"), this.findingTable(rows.map((at) => o.findings[at]), false));
-  }
-
-  private findingTable(findings: Inventory["o"]["findings"], withFile = true): HTMLElement {
-    const { o } = this.inventory;
-    return this.table("Findings", ["Rule", "Finding", ...(withFile ? ["File"] : []), "Place"], findings.map((finding) => () => {
-      const [rule, message, file, line, column] = finding;
-      const { code, level } = o.rules[rule];
-      return [h("a", { href: "#" + address("lint", code), class: "level " + level }, code), breakable(this.relative(message)),
-        ...(withFile ? [file === null ? null : this.link(file)] : []), this.place(file, line, column)];
-    }));
-  }
-
-  // --- graphs ------------------------------------------------------------------------------------------------
-
-  private draw(content: HTMLElement, files: Iterable<number>, pinned: number | undefined, at: Address, description: string): void {
-    const { inventory } = this;
-    const aggregator = new Aggregator(inventory, files, pinned);
-    const given = at.options.get("open");
-    const open = given === null ? aggregator.readable() : given.split(",").filter(Boolean);
-    const picture = aggregator.picture(open);
-    const options = Object.fromEntries(at.options);
-    const go = (open: string[]): void => {
-      location.hash = address(at.page, at.name, { ...options, open: open.join(",") || "," });
-    };
-    const page = (box: Box): string | undefined =>
-      box.kind === "node" || box.kind === "class" ? address(box.kind, inventory.name(box.files[0]))
-        : box.kind === "package" ? address("classes", box.label + ".*")
-          : address("nodes", "", { group: inventory.name(box.files[0]), graph: at.page + ":" + at.name, steps: options.steps, open: open.join(",") || "," });
-    this.graph = new GraphView(picture, this.packages, {
-      open: (name) => go([...open, name]),
-      close: (name) => go(open.filter((one) => one !== name && !one.startsWith(name + "."))),
-      address: page,
-      focus: (box) => box.kind === "node" || box.kind === "class"
-        ? address(box.kind, inventory.name(box.files[0]), { tab: "graph" }) : undefined,
-    }, pinned, description);
-    const opened = open.filter((name) => name[0] === "@" || inventory.classes().some((file) => inventory.name(file).startsWith(name + ".")));
-    const chips = (names: string[]): Child => names.map((name) => h("button", { type: "button", class: "chip", "aria-label": "Close " + name.replace(/^@/, "the nodes like "),
-        click: () => go(open.filter((one) => one !== name && !one.startsWith(name + "."))) }, name.replace(/^@/, "nodes like "), h("span", { "aria-hidden": "true" }, " ×")));
-    add(content, h("div", { class: "opened" },
-      opened.length > 0 && h("span", { class: "faint" }, "Open: "), chips(opened.slice(0, CHIPS)),
-      opened.length > CHIPS && h("details", { class: "chips" }, h("summary", null, `${opened.length - CHIPS} more`), chips(opened.slice(CHIPS))),
-      opened.length > 1 && h("button", { type: "button", class: "chip", click: () => go([]) }, "close all"),
-      given !== null && h("a", { class: "chip", href: "#" + address(at.page, at.name, { ...options, open: undefined }) }, "as at first")));
-    add(content, this.graph.element);
-    const tops = new Set([...picture.boxes.values()].map((box) => box.package).filter(Boolean));
-    add(content, h("ul", { class: "legend", "aria-label": "Legend" },
-      this.packages.filter((name) => tops.has(name)).slice(0, 10).map((name) =>
-        h("li", null, h("span", { class: "swatch", style: `--hue: ${hueOf(name, this.packages)}` }), name)),
-      h("li", null, h("span", { class: "swatch double" }), "opens"),
-      h("li", null, h("span", { class: "swatch red" }), "fails"),
-      h("li", null, h("span", { class: "line dashed" }), "class mapping")));
-    const named = (box: Box): Child => {
-      const href = page(box);
-      const name = box.kind === "package" ? `${box.label} (${count(box.files.length, "class", "classes")})`
-        : box.kind === "nodes" ? `${box.label} (${count(box.files.length, "node")})` : box.label;
-      return href ? h("a", { href: "#" + href }, breakable(name)) : name;
-    };
-    add(content, h("details", { class: "as-list" }, h("summary", null, `As a list: ${count(picture.boxes.size, "box", "boxes")}, ${count(picture.arrows.size, "arrow")}`),
-      this.table("Boxes of the graph", ["Box", "Includes", "Open"], [...picture.boxes.values()].map((box) => () => {
-        const next = [...picture.arrows.values()].filter((arrow) => arrow.from === box.id).map((arrow) => picture.boxes.get(arrow.to)!);
-        const can = box.opens !== undefined && (box.kind === "package" || box.files.length <= LARGEST_GROUP);
-        return [named(box), h("ul", { class: "links" }, next.slice(0, 60).map((other) => h("li", null, named(other)))),
-          can && h("button", { type: "button", class: "chip", click: () => go([...open, box.opens!]) }, "open")];
-      }))));
-  }
-
-  private overview(content: HTMLElement, at: Address): string {
-    const { inventory } = this;
-    add(content, [h("h1", null, "The graph"),
-      h("p", { class: "faint" }, "An arrow leads to a class that is included. A double border opens at a click.")]);
-    this.draw(content, this.reached(), undefined, at,
-      `Graph of ${count(inventory.o.nodes, "node")} and ${count(inventory.classes().length, "class", "classes")}`);
-    const unused = inventory.unused().length;
-    if (unused > 0 && inventory.knowsUnused()) {
-      add(content, h("p", { class: "faint" }, `${count(unused, "class", "classes")} that no node uses ${unused === 1 ? "is" : "are"} left out: `,
-        h("a", { href: "#" + address("classes", "", { unused: "1" }) }, "see the list"), "."));
-    }
-    return "Graph";
-  }
-
-  private reached(): number[] {
-    return this.inventory.o.files.map((_, file) => file).filter((file) => this.inventory.reached[file]);
-  }
-
-  private steps(file: number, at: Address): string {
-    return at.options.get("steps") ?? (this.inventory.isNode(file) ? "all" : "2");
-  }
-
-  private around(file: number, at: Address): Set<number> {
-    const steps = this.steps(file, at);
-    return neighbourhood(this.inventory, file, steps === "all" ? Infinity : Number(steps) || 1);
-  }
-
-  private focus(content: HTMLElement, file: number, at: Address): void {
-    const steps = this.steps(file, at);
-    const choice = h("select", { id: "steps", change: () => {
-      location.hash = address(at.page, at.name, { tab: "graph", steps: choice.value });
-    } }, ["1", "2", "3", "4", "all"].map((value) => h("option", { value, selected: value === steps }, value)));
-    add(content, h("p", { class: "controls" }, h("label", { for: "steps" }, "Steps around it "), choice));
-    this.draw(content, this.around(file, at), file, at,
-      `Graph around ${this.inventory.name(file)}`);
-  }
-
-  // --- pages -------------------------------------------------------------------------------------------------
 
   private start(content: HTMLElement): string {
     const { inventory } = this;
@@ -328,17 +65,16 @@ export class Views {
     const failing = inventory.nodes().filter((node) => inventory.fails(node));
     const broken = inventory.classes().filter((file) => inventory.fails(file) && inventory.reached[file]);
     const unused = inventory.unused();
-    add(content, [h("h1", null, o.name || "Inventory"), h("p", { class: "faint" },
-      h("span", { class: "folder" }, breakable(o.folder)), " · ", o.date, o.revision && [" · revision ", h("code", { title: o.revision }, o.revision.slice(0, 10)),
-        o.changed && " with uncommitted changes"], !o.whole && " · a part of the nodes")]);
+    add(content, [h("h1", { class: "folder" }, o.folder ? breakable(o.folder) : "Inventory"), h("p", { class: "faint" },
+      "Written ", o.date, o.revision && [" · revision ", h("code", { title: o.revision }, o.revision.slice(0, 10)),
+        o.changed && " with uncommitted changes"], !o.whole && " · some of the nodes")]);
     const card = (number: number, noun: string, href: string, bad = false, plural?: string): HTMLElement =>
       h("a", { class: "card" + (bad ? " bad" : ""), href: "#" + href }, h("strong", null, number.toLocaleString("en")), h("span", null, number === 1 ? noun : plural ?? noun + "s"));
-    const levels = { error: 0, warning: 0, info: 0 } as Record<string, number>;
-    for (const finding of o.findings) levels[o.rules[finding[0]].level]++;
+    const levels = this.levels();
     add(content, h("div", { class: "cards" }, card(o.nodes, "node", "nodes"), card(inventory.classes().length, "class", "classes", false, "classes"),
       this.data && card(this.parameterCount(this.data), "parameter", "parameters"),
       card(failing.length, "failing node", address("nodes", "", { fails: "1" }), failing.length > 0),
-      card(levels.error + levels.warning, "warning", "lint", levels.error > 0),
+      LEVELS.map(([level, name], at) => card(levels[at], "lint " + name, address("lint", "", { level }), level === "error" && levels[at] > 0)),
       inventory.knowsUnused() && card(unused.length, "unused class", address("classes", "", { unused: "1" }), false, "unused classes")));
     const columns = h("div", { class: "columns" });
     content.append(columns);
@@ -349,39 +85,30 @@ export class Views {
       this.section(columns, "What fails", [h("ul", { class: "plain" }, rows, files),
         failing.length > 30 && h("p", null, h("a", { href: "#" + address("nodes", "", { fails: "1" }) }, `all ${count(failing.length, "failing node")}`))]);
     }
-    const roles = h("div");
     const used = inventory.classes().map((file) => [file, inventory.nodesOf(file).length] as const).filter(([, nodes]) => nodes > 0)
       .sort((a, b) => b[1] - a[1] || inventory.includedBy[b[0]].length - inventory.includedBy[a[0]].length).slice(0, 10);
-    this.section(columns, "Most used classes", this.table("Most used classes", ["Class", "Nodes", "Listed in"], used.map(([file, nodes]) => () =>
+    this.section(columns, "Most used classes", table("Most used classes", ["Class", "Nodes", "Listed in"], used.map(([file, nodes]) => () =>
       [this.link(file), this.bar(nodes, o.nodes), count(inventory.includedBy[file].length, "file")])));
     if (o.rules.length > 0) {
-      const most = Math.max(...o.rules.map((_, rule) => o.findings.filter((finding) => finding[0] === rule).length));
-      this.section(columns, "Lint by rule", this.table("Lint by rule", ["Rule", "Findings", "About"], o.rules.map((rule, at) => () =>
-        [h("a", { href: "#" + address("lint", rule.code), class: "level " + rule.level }, rule.code),
-          this.bar(o.findings.filter((finding) => finding[0] === at).length, most), rule.about])));
+      this.section(columns, "Lint by rule", this.ruleTable());
     }
     const environments = new Map<string, number[]>();
     o.facts.forEach((facts, node) => {
       const name = facts.environment || "none";
       environments.set(name, [...(environments.get(name) ?? []), node]);
     });
-    this.section(columns, "Environments", this.table("Environments", ["Environment", "Nodes"], [...environments].sort((a, b) => b[1].length - a[1].length).slice(0, 30).map(([name, nodes]) => () =>
+    this.section(columns, "Environments", table("Environments", ["Environment", "Nodes"], [...environments].sort((a, b) => b[1].length - a[1].length).slice(0, 30).map(([name, nodes]) => () =>
       [h("a", { href: "#" + address("nodes", "", { environment: name }) }, breakable(name)), this.bar(nodes.length, o.nodes)])));
     if (o.whole && !inventory.knowsUnused()) {
-      this.section(columns, "Unused classes", h("p", null, "They are not known, because the classes of a node are not known."));
+      this.section(columns, "Unused classes", h("p", null, "Nobody knows which classes are unused, because the classes of at least one node cannot be read."));
     } else if (unused.length > 0 && o.whole) {
       this.section(columns, "Unused classes", [this.links(unused.slice(0, 24)),
         unused.length > 24 && h("p", null, h("a", { href: "#" + address("classes", "", { unused: "1" }) }, `all ${count(unused.length, "unused class", "unused classes")}`))]);
     }
-    add(content, roles);
     return o.name || "Inventory";
   }
 
   private parameterCount(data: Values): number { return data.byText[0].size; }
-
-  private bar(number: number, most: number): HTMLElement {
-    return h("span", { class: "bar", style: `--part: ${most > 0 ? number / most : 0}` }, number.toLocaleString("en"));
-  }
 
   private list(content: HTMLElement, at: Address): string {
     const { inventory } = this;
@@ -404,18 +131,18 @@ export class Views {
         return words.every((word) => (word.glob ? word.glob.test(name) || word.text === name + ".*" : name.includes(word.text)));
       });
       shown.replaceChildren(h("p", { class: "faint", role: "status" }, count(rows.length, isNode ? "node" : "class", isNode ? "nodes" : "classes")),
-        isNode ? this.table("Nodes", ["Node", "Environment", "Classes", "Applications", "State"], rows.map((node) => () => {
+        isNode ? table("Nodes", ["Node", "Environment", "Classes", "Applications", "State"], rows.map((node) => () => {
           const facts = o.facts[node];
           return [this.link(node), facts.environment, facts.kind === null ? null : String(o.kinds[facts.kind].merged.length),
             h("span", { class: "faint" }, facts.applications.slice(0, 6).join(", "), facts.applications.length > 6 && ", …"),
             facts.problems.length > 0 && h("span", { class: "bad" }, "fails")];
-        })) : this.table("Classes", ["Class", "Nodes", "Listed in", "Lists", "State"], rows.map((file) => () =>
+        })) : table("Classes", ["Class", "Nodes", "Listed in", "Lists", "State"], rows.map((file) => () =>
           [this.link(file), this.bar(inventory.nodesOf(file).length, o.nodes), count(inventory.includedBy[file].length, "file"),
             count(inventory.includes[file].length, "class", "classes"),
             inventory.fails(file) ? h("span", { class: "bad" }, o.files[file][3]) : !inventory.reached[file] && h("span", { class: "faint" }, "unused")])));
     };
     const noun = isNode ? "nodes" : "classes";
-    const title = [...words, noun].join(" ") + (environment ? ` of the environment ${environment}` : "") + (group ? ` like ${group} in the graph` : "");
+    const title = [...words, noun].join(" ") + (environment ? ` of the environment ${environment}` : "") + (group ? ` in the same box of the graph as ${group}` : "");
     add(content, [h("h1", null, title[0].toUpperCase() + title.slice(1)), h("p", { class: "controls" }, filter), shown]);
     fill();
     return title;
@@ -453,7 +180,7 @@ export class Views {
     if (tab === "graph") this.focus(content, node, at);
     else if (tab === "classes") this.whyClasses(content, node, classes);
     else if (tab === "asked" && data) {
-      this.section(content, "Nodes whose queries find this node", this.table("Who asks it", ["Node", "Parameter"], askers.map((one) => () =>
+      this.section(content, "Nodes whose queries find this node", table("Who asks it", ["Node", "Parameter"], askers.map((one) => () =>
         [this.link(one.node), this.pathLink(data, one.path, breakable(data.pathText[one.path]), one.node)])));
     } else if (!data) add(content, h("p", { class: "faint" }, "Reading the values…"));
     else {
@@ -478,7 +205,7 @@ export class Views {
       this.section(content, "Listed classes", this.links(inventory.includes[node].map((edge) => edge.to)));
       return;
     }
-    this.section(content, "Classes in the order in which they merge", this.table("Classes and why they are here", ["Order", "Class", "Why it is here", "Listed at"],
+    this.section(content, "Classes in the order in which they merge", table("Classes and why they are here", ["Order", "Class", "Why it is here", "Listed at"],
       classes.map((file, at) => () => {
         const chain = inventory.chain(node, file);
         const last = chain.at(-1)?.edge;
@@ -489,10 +216,6 @@ export class Views {
   private chain(node: number, chain: { file: number; edge: Edge | undefined }[]): HTMLElement {
     return h("span", { class: "chain" }, h("span", null, this.inventory.name(node)), chain.map(({ file, edge }) =>
       [edge?.mapping !== undefined ? ` ⇢ (mapping ${edge.mapping}) ` : " → ", this.link(file)]));
-  }
-
-  private entry(edge: Edge): Child {
-    return edge.mapping !== undefined ? h("span", { class: "place" }, "class mapping ", edge.mapping) : this.place(edge.from, edge.line, edge.column);
   }
 
   /** The values of a node, by the first key, with a filter. */
@@ -522,7 +245,9 @@ export class Views {
         if (group) group.push(leaf);
         else groups.set(name, [leaf]);
       }
-      shown.replaceChildren(...[...groups].map(([name, leaves]) => {
+      // What the engine adds is the last.
+      const own = "_reclass_";
+      shown.replaceChildren(...[...groups].sort(([a], [b]) => Number(a === own) - Number(b === own)).map(([name, leaves]) => {
         const details = h("details", { open: rows.length <= 150 || wanted === name || (wanted ?? "").startsWith(name + this.inventory.o.delimiter), toggle: () => {
           if (details.open && details.childElementCount === 1) details.append(this.leafTable(node, leaves, data, name));
         } }, h("summary", null, h("h2", { class: "key" }, name), " ", h("span", { class: "faint" }, count(leaves.length, "value"))));
@@ -550,12 +275,11 @@ export class Views {
   }
 
   private leafTable(node: number, leaves: Leaf[], data: Values, name: string): HTMLElement {
-    const body = h("tbody");
-    for (const leaf of leaves) {
+    const rows = leaves.map((leaf): Row => () => {
       const extra = data.raw.extras[leaf.extra];
       const steps = data.raw.steps[leaf.steps];
       const row = h("tr", { "data-path": data.pathText[leaf.path] });
-      const button = steps.length > 0 && h("button", { type: "button", class: "steps", "aria-expanded": "false", click: () => {
+      const button = steps.length > 0 && h("button", { type: "button", class: "steps", "aria-expanded": "false", title: "Show the files that set it, in order", click: () => {
         const next = row.nextElementSibling;
         if (next?.classList.contains("history")) { next.remove(); button && button.setAttribute("aria-expanded", "false"); return; }
         button && button.setAttribute("aria-expanded", "true");
@@ -568,19 +292,11 @@ export class Views {
           extra.answers !== null && h("details", { class: "answers" }, h("summary", null, "from " + count(data.raw.answers[extra.answers].length, "node")), this.links(data.raw.answers[extra.answers]))),
         h("td", null, this.layerOf(data, leaf.place), " ", button),
         h("td", null, data.raw.places[leaf.place][0] < 0 ? null : this.placeOf(data, leaf.place))]);
-      body.append(row);
-    }
-    return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Values below " + name }, h("table", { class: "leaves" }, h("caption", { class: "hidden" }, "Values below " + name),
-      h("thead", null, h("tr", null, ["Parameter", "Value", "Set by", "Place"].map((head) => h("th", { scope: "col" }, head)))), body));
-  }
-
-  /** The steps of a value, as explain knows them. */
-  private history(data: Values, steps: Values["raw"]["steps"][number], own: number, node?: number): HTMLElement {
-    return h("ol", { class: "history" }, steps.map(([effect, counts, place, written, path, prefix, setting]) =>
-      h("li", { class: counts ? "counts" : "lost" }, h("span", { class: "effect" }, effect), " ", this.layerOf(data, place), " ",
-        prefix && h("code", null, prefix), this.written(data, data.raw.written[written], [], node), " ",
-        h("span", { class: "faint" }, path !== own && data.pathText[path] && [" at ", breakable(data.pathText[path])], setting && ` (${setting})`), " ", this.placeOf(data, place),
-        counts ? null : h("span", { class: "hidden" }, " does not count"))));
+      return row;
+    });
+    const box = table("Values below " + name, ["Parameter", "Value", "Set by", "Place"], rows, undefined, Infinity);
+    box.querySelector("table")!.className = "leaves";
+    return box;
   }
 
   private class(content: HTMLElement, file: number, at: Address): string {
@@ -606,37 +322,48 @@ export class Views {
       else if (references.length === 0) add(content, h("p", { class: "faint" }, "No reference names one of its parameters."));
       else this.section(content, "References to its parameters", this.referenceTable(data, references));
     } else {
-      const around = h("div", { class: "columns" });
-      content.append(around);
-      const entries = (edges: Edge[], end: "from" | "to"): HTMLElement => this.table(end === "from" ? "Included by" : "Includes", ["Name", "Listed at"],
-        edges.map((edge) => () => [this.link(edge[end]), this.entry(edge)]));
-      const by = inventory.includedBy[file];
-      this.section(around, "Included by " + count(by.length, "file"), by.length > 0 ? entries(by, "from") : h("p", { class: "faint" }, "nothing"));
-      const includes = inventory.includes[file];
-      this.section(around, "Includes " + count(includes.length, "class", "classes"), includes.length > 0 ? entries(includes, "to") : h("p", { class: "faint" }, "nothing"));
-      this.section(content, "Nodes that have it: " + nodes.length.toLocaleString("en"), h("div", { id: "users" }, this.links(nodes.slice(0, 24)),
-        nodes.length > 24 && h("p", null, h("a", { href: "#" + address("class", name, { tab: "nodes" }) }, "all of them"))));
+      const entries = (title: string, id: string, edges: Edge[], end: "from" | "to"): void => this.section(content, title, edges.length === 0
+        ? h("p", { class: "faint" }, "nothing") : table(title, ["Name", "Listed at"], edges.map((edge) => () => [this.link(edge[end]), this.entry(edge)]), title, FEW_ROWS), id);
+      const [by, includes] = [inventory.includedBy[file], inventory.includes[file]];
+      const jump = (text: string, id: string): HTMLElement => h("button", { type: "button", class: "chip", click: () => content.querySelector("#" + id)?.scrollIntoView() }, text);
+      const reach = data && reachOf(inventory, data, file);
+      const summary = reach && count(nodes.length, "node") + " and " + count(reach.values, "value");
+      add(content, h("p", { class: "controls" }, data && jump("sets " + count(data.raw.sets[file].length, "value"), "sets"), jump("includes " + count(includes.length, "class", "classes"), "includes"),
+        jump("included by " + count(by.length, "file"), "included-by"), summary && jump("a change reaches " + summary, "reach")));
       if (data) this.sets(content, file, data);
+      entries("Includes " + count(includes.length, "class", "classes"), "includes", includes, "to");
+      entries("Included by " + count(by.length, "file"), "included-by", by, "from");
+      if (data && reach) {
+        this.section(content, `A change here reaches ${summary}`, [h("div", { id: "users" }, this.links(nodes.slice(0, 24)),
+          nodes.length > 24 && h("p", null, h("a", { href: "#" + address("class", name, { tab: "nodes" }) }, `all ${count(nodes.length, "node")}`))),
+        h("p", null, ([["set", " is set here. ", " are set here. "], ["reference", " refers to these. ", " refer to these. "],
+          ["query", " is a query for these. ", " are queries for these. "]] as const).map(([how, one, many]) => {
+          const values = reach.rows.filter((row) => row.how === how).reduce((sum, row) => sum + row.nodes, 0);
+          return values > 0 && [count(values, "value"), values === 1 ? one : many];
+        })),
+        reach.rows.length > 0 && table("Values that a change reaches", ["Parameter", "Nodes", "Why"], reach.rows.map(({ path, nodes, how, by }) => () =>
+          [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path]))], nodes.toLocaleString("en"),
+            how === "set" ? "this file sets it" : [how === "query" ? "a query asks for " : "refers to ", by !== undefined && this.pathLink(data, by, breakable(data.pathText[by]))]]), undefined, FEW_ROWS)], "reach");
+      }
       this.findings(content, file);
     }
     return name;
   }
 
   private sets(content: HTMLElement, file: number, data: Values): void {
-    const options = data.raw.merge_options.filter(([of]) => of === file);
-    if (options.length > 0) {
-      this.section(content, "Merge options", this.table("Merge options", ["Lists", "Strategy", "Place"],
-        options.map(([, pattern, strategy, place]) => () => [breakable(pattern), strategy, place !== null && this.placeOf(data, place)])));
-    }
     const rows = data.raw.sets[file];
-    if (rows.length === 0) return;
-    this.section(content, "What the file sets", this.table("What the file sets", ["Parameter", "As written", "Overridden later by", "Place"], rows.map(([path, written, place]) => () => {
+    if (rows.length > 0 || !this.inventory.isNode(file)) this.section(content, "Sets " + count(rows.length, "value"), rows.length === 0 ? h("p", { class: "faint" }, "nothing") : table("What the file sets", ["Parameter", "As written", "Overridden later by", "Place"], rows.map(([path, written, place]) => () => {
       const later = place === null ? [] : data.laterSteps(place);
       return [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path]))],
         this.written(data, data.raw.written[written]),
         later.length > 0 && h("details", null, h("summary", null, count(later.length, "layer")), this.history(data, later, path)),
         place !== null && this.placeOf(data, place)];
-    })));
+    }), undefined, FEW_VALUES), "sets");
+    const options = data.raw.merge_options.filter(([of]) => of === file);
+    if (options.length > 0) {
+      this.section(content, "Merge options", table("Merge options", ["Lists", "Strategy", "Place"],
+        options.map(([, pattern, strategy, place]) => () => [breakable(pattern), strategy, place !== null && this.placeOf(data, place)])));
+    }
   }
 
   /** The references to these paths, to paths below them and to their containers. */
@@ -656,7 +383,7 @@ export class Views {
   }
 
   private referenceTable(data: Values, references: ReturnType<Views["referencesTo"]>): HTMLElement {
-    return this.table("References", ["Reference", "In", "Of", "Place"], references.map(({ file, row: [within, target, text, place] }) => () =>
+    return table("References", ["Reference", "In", "Of", "Place"], references.map(({ file, row: [within, target, text, place] }) => () =>
       [target === null ? h("code", null, text) : this.pathLink(data, target, h("code", null, breakable(text))), this.link(file),
         within === null ? "the class list" : this.pathLink(data, within, breakable(data.pathText[within])), place !== null && this.placeOf(data, place)]));
   }
@@ -695,8 +422,8 @@ export class Views {
       });
       const rows = [...groups].sort((a, b) => b[1].nodes.length - a[1].nodes.length);
       if (rows.length > 0) {
-        this.section(content, `Its values: ${rows.length.toLocaleString("en")} in ${count(rows.reduce((sum, [, { nodes }]) => sum + nodes.length, 0), "node")}`,
-          this.table("Values of the parameter", ["Value", "Nodes", "Set by"], rows.map(([value, group]) => () => {
+        this.section(content, `${count(rows.length, "value")} in ${count(rows.reduce((sum, [, { nodes }]) => sum + nodes.length, 0), "node")}`,
+          table("Values of the parameter", ["Value", "Nodes", "Set by"], rows.map(([value, group]) => () => {
             const places = [...new Set([...group.leaves].map((leaf) => data.get(leaf).place))];
             const options = { path: data.pathText[path], exports: section === 1 ? "1" : undefined };
             return [this.value(data.raw.values[value]), group.nodes.length <= 3 ? this.links(group.nodes, options)
@@ -705,10 +432,10 @@ export class Views {
               places.length > 8 && h("li", { class: "faint" }, `and ${places.length - 8} more places`))];
           })));
       }
-      if (containers > 0) add(content, h("p", { class: "faint" }, `A container in ${count(containers, "node")}.`));
+      if (containers > 0) add(content, h("p", { class: "faint" }, `It is a mapping or a list in ${count(containers, "node")}.`));
     }
     if (children.length > 0) {
-      this.section(content, crumbs.length === 0 ? "By the first key" : "Below it", this.table("Keys", ["Key", "Parameters", "Files that set it"], [...children].sort((a, b) => data.pathText[a] < data.pathText[b] ? -1 : 1).map((child) => () => {
+      this.section(content, crumbs.length === 0 ? "Top-level keys" : "Keys below it", table("Keys", ["Key", "Parameters", "Files that set it"], [...children].sort((a, b) => data.pathText[a] < data.pathText[b] ? -1 : 1).map((child) => () => {
         const setters = new Set<number>();
         const collect = (path: number): void => {
           for (const [file] of data.settersOf(path)) setters.add(file);
@@ -721,47 +448,48 @@ export class Views {
     }
     const setters = data.settersOf(path);
     if (setters.length > 0) {
-      this.section(content, "Set in " + count(setters.length, "file"), this.table("Who sets it", ["File", "As written", "Place", "Nodes"], setters.map(([file, written, place]) => () =>
+      this.section(content, "Set in " + count(setters.length, "file"), table("Who sets it", ["File", "As written", "Place", "Nodes"], setters.map(([file, written, place]) => () =>
         [this.link(file), this.written(data, data.raw.written[written]), place !== null && this.placeOf(data, place),
           inventory.isNode(file) ? "1" : inventory.nodesOf(file).length.toLocaleString("en")])));
     }
     if (crumbs.length > 0 && section === 0) {
       const references = this.referencesTo(data, new Set([path]));
-      if (references.length > 0) this.section(content, "Referred to by " + count(references.length, "reference"), this.referenceTable(data, references));
+      if (references.length > 0) this.section(content, count(references.length, "reference") + " to it", this.referenceTable(data, references));
     }
     return at.name || "Parameters";
   }
 
   private lint(content: HTMLElement, at: Address): string {
     const { o } = this.inventory;
-    const rule = o.rules.findIndex((rule) => rule.code === at.name);
-    add(content, h("h1", null, rule < 0 ? "Lint" : h("span", { class: "level " + o.rules[rule].level }, at.name)));
-    if (rule < 0) {
-      if (o.rules.length === 0) add(content, h("p", null, "Lint finds nothing."));
-      else add(content, this.table("Rules", ["Rule", "Level", "Findings", "About"], o.rules.map((rule, at) => () =>
-        [h("a", { href: "#" + address("lint", rule.code) }, rule.code), h("span", { class: "level " + rule.level }, rule.level === "info" ? "note" : rule.level),
-          o.findings.filter((finding) => finding[0] === at).length.toLocaleString("en"), rule.about])));
-      return "Lint";
-    }
-    const found = o.findings.filter((finding) => finding[0] === rule);
-    add(content, [h("p", { class: "faint" }, o.rules[rule].about, " ", count(found.length, "finding"), ". ", h("a", { href: "#lint" }, "All rules"), "."), this.findingTable(found)]);
-    return at.name;
+    const number = o.rules.findIndex((rule) => rule.code === at.name);
+    const rule = o.rules[number];
+    const chosen = at.options.get("level");
+    const counts = this.levels(rule && number);
+    add(content, [h("h1", null, rule ? h("span", { class: "level " + rule.level }, rule.code) : "Lint"), rule && [h("p", null, inline(rule.about)), prose(rule.text)],
+      h("p", { class: "controls" }, LEVELS.map(([level, name], one) => h("a", { class: "chip", href: "#" + address("lint", at.name, { level: level === chosen ? undefined : level }),
+        "aria-current": level === chosen ? "true" : undefined }, count(counts[one], name))), rule && h("a", { class: "chip", href: "#lint" }, "all rules"))]);
+    if (rule || chosen) this.section(content, "Findings", this.findingTable(o.findings.filter((finding) => (!rule || finding[0] === number) && (!chosen || finding[6] === chosen)), rule && "rule"));
+    else if (o.rules.length > 0) add(content, this.ruleTable());
+    return rule ? at.name : "Lint";
   }
 
   private search(content: HTMLElement, at: Address): string {
     const asked = query(at.name);
     const hits = this.index!.find(asked);
     const data = this.data!;
-    const total = hits.nodes.length + hits.classes.length + hits.paths.length + hits.values.length + hits.written.length;
-    add(content, [h("h1", null, "Search: ", at.name), h("p", { class: "faint", role: "status" }, total.toLocaleString("en") + " found")]);
+    add(content, [h("h1", null, "Search: ", at.name), h("p", { class: "faint", role: "status" }, total(hits).toLocaleString("en") + " found"), total(hits) === 0 && h("p", null, NOT_FOUND)]);
     const name = (file: number): Child => h("a", { href: "#" + address(this.inventory.isNode(file) ? "node" : "class", this.inventory.name(file)) }, marked(this.inventory.name(file), asked));
     const path = (path: number): Child => this.pathLink(data, path, marked(data.pathText[path], asked));
     const group = (title: string, heads: string[], rows: (() => Child[])[]): void => {
-      if (rows.length > 0) this.section(content, `${title}: ${rows.length.toLocaleString("en")}`, this.table(title, heads, rows));
+      if (rows.length > 0) this.section(content, `${title}: ${rows.length.toLocaleString("en")}`, table(title, heads, rows));
     };
     group("Names of nodes", ["Node"], hits.nodes.map((file) => () => [name(file)]));
     group("Names of classes", ["Class", "Nodes"], hits.classes.map((file) => () => [name(file), String(this.inventory.nodesOf(file).length)]));
     group("Paths of parameters", ["Parameter"], hits.paths.map((one) => () => [path(one)]));
+    const cut = new Set([...hits.had, ...hits.own].map(([node]) => node)).size === NODES ? ` (the first ${NODES} nodes)` : "";
+    group("Classes of nodes" + cut, ["Node", "Class"], hits.had.map(([node, file]) => () => [name(node), name(file)]));
+    group("Values of nodes" + cut, ["Node", "Parameter", "Value"], hits.own.map(([node, one, value]) => () => [name(node),
+      this.pathLink(data, one, marked(data.pathText[one], asked), node), h("code", null, marked(data.raw.values[value] ?? "", asked))]));
     group("Values", ["Value", "Parameter"], hits.values.map(([one, value]) => () => [h("code", null, marked(data.raw.values[value] ?? "", asked)), path(one)]));
     group("Written in files", ["Text", "Parameter", "File"], hits.written.map(([file, one, written]) => () =>
       [h("code", null, marked(data.raw.written[written][0], asked)), path(one), this.link(file)]));

@@ -82,7 +82,7 @@ test("the start page counts, and names what is most used", async () => {
   const cards = await tab.locator(".card").allInnerTexts();
   assert.deepEqual(cards.slice(0, 2).map((text) => text.replace(/\s+/g, " ")), ["4 nodes", "8 classes"]);
   const text = await tab.locator("main").innerText();
-  for (const part of ["2023-11-14 22:13 UTC", "revision", "Most used classes", "Lint by rule", "Environments", "cluster.prague.overrides"]) {
+  for (const part of ["2023-11-14 22:13 UTC", example, "revision", "Most used classes", "Lint by rule", "Environments", "cluster.prague.overrides"]) {
     assert.ok(text.includes(part), `${part} in ${text}`);
   }
   await tab.getByRole("link", { name: "parameter-unused" }).click();
@@ -192,7 +192,7 @@ test("a class: who includes it, who overrides it later; a parameter: its values 
   await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#parameter:x:y");
   await shows(tab, /1\s+a\s+b\s+base/, "main table");
   await shows(tab, /2\s+c\s+c/, "main table");
-  await shows(tab, /Set in 2 files[\s\S]*Referred to by 1 reference/);
+  await shows(tab, /Set in 2 files[\s\S]*1 reference to it/);
   await close(tab);
 });
 
@@ -228,7 +228,7 @@ test("the graph: packages open and close, the keyboard moves, a focus has steps"
   await tab.locator(".canvas").focus();
   await tab.keyboard.press("ArrowRight");
   await tab.keyboard.press("ArrowRight");
-  await shows(tab, /role\.r7[\s\S]*5 in, 1 out/, ".box-info");
+  await shows(tab, /role\.r7[\s\S]*includes 1, included by 5/, ".box-info");
   await tab.keyboard.press("ArrowRight");
   await tab.keyboard.press("Enter");
   await shows(tab, /system\.s7/, "h1");
@@ -286,7 +286,7 @@ test("a large group of nodes leads to its nodes, and says its role", async () =>
   await boxes.locator("summary").click();
   const group = boxes.getByRole("link", { name: "(60 nodes)" });
   await group.first().click();
-  await shows(tab, /like m1\.example\.com in the graph[\s\S]*60 nodes/);
+  await shows(tab, /in the same box of the graph as m1\.example\.com[\s\S]*60 nodes/);
   assert.equal(await tab.getByRole("link", { name: "m7.example.com" }).count(), 0, "it is of the other group");
   await tab.reload();
   await ready(tab);
@@ -294,10 +294,194 @@ test("a large group of nodes leads to its nodes, and says its role", async () =>
   await close(tab);
 });
 
+/** The cards of the start page: their numbers by their texts. */
+const cards = async (tab) => Object.fromEntries((await tab.locator(".card").allInnerTexts()).map((text) => text.split(/\n+/).reverse()));
+
+test("the numbers of the start page are those of lint, and unused classes have one number", async () => {
+  const base = inventory("counted", {
+    "nodes/n.yml": "classes: [used]\nparameters:\n  password: hunter22\n  url: ${gone}\n",
+    "nodes/m.yml": "classes: [used]\nparameters: {a: 1}\n",
+    "classes/used.yml": "parameters:\n  a: 1\n  a: 1\n  on: yes\n", "classes/spare.yml": "classes: [gone]\n", "classes/other.yml": "{}\n" });
+  let text;
+  try { text = execFileSync(program, ["lint", "-b", base, "--level", "info", "-o", "json"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }); } catch (error) { text = error.stdout; }
+  const found = JSON.parse(text);
+  const levels = (level) => String(found.filter((finding) => finding.level === level).length);
+  const unused = String(found.filter((finding) => finding.code === "class-unused").length);
+  const tab = await open(page("counted", "-b", base));
+  const shown = await cards(tab);
+  assert.deepEqual([shown["lint error"], shown["lint warnings"] ?? shown["lint warning"], shown["lint notes"], shown["unused classes"]], [levels("error"), levels("warning"), levels("info"), unused]);
+  assert.equal(unused, "2");
+  await tab.getByRole("link", { name: "lint error" }).click();
+  await shows(tab, /Findings[\s\S]*error\s+reference-not-found/);
+  await tab.getByRole("link", { name: "reference-not-found" }).first().click();
+  await shows(tab, /1 error[\s\S]*0 warnings/);
+  await close(tab);
+});
+
+test("a finding says why and how to repair it, and leads to its parameter", async () => {
+  const base = inventory("finding", { "nodes/n.yml": "parameters:\n  password: hunter22\n  version: 1.10\n" });
+  const tab = await open(page("finding", "-b", base), "node:n");
+  const row = tab.locator("section", { hasText: "Lint:" }).locator("tr", { hasText: "scalar-misread" });
+  assert.match(await row.innerText(), /'1\.10' is read as 1\.1\s+Why: [\s\S]*\s+Repair: write "1\.10" for the text[\s\S]*nodes\/n\.yml:3/);
+  assert.doesNotMatch(await row.innerText(), /\(scalar-misread\)/);
+  await tab.locator("tr", { hasText: "secret-plain" }).getByRole("link", { name: "secret-plain" }).click();
+  await shows(tab, /A secret is in the file as plain text[\s\S]*# Bad: nodes\/web\.yml[\s\S]*# Good[\s\S]*Repair: encrypt it/);
+  await tab.getByRole("link", { name: "all rules" }).click();
+  await shows(tab, /secret-plain/);
+  await close(tab);
+});
+
+test("a large graph opens as a whole, with letters that can be read, and nothing covers it", async () => {
+  const tab = await open(roles(), "graph", { viewport: { width: 1440, height: 900 } });
+  const graph = tab.locator(".graph");
+  await eventually(async () => assert.ok(Number(await graph.getAttribute("data-zoom")) >= 0.85, await graph.getAttribute("data-zoom")));
+  assert.equal(await tab.locator(".minimap").evaluate((map) => getComputedStyle(map).visibility), "hidden", "everything is visible");
+  const canvas = await tab.locator(".canvas").boundingBox();
+  for (let times = 0; times < 4; times++) await tab.getByRole("button", { name: "Zoom in" }).click();
+  await eventually(async () => assert.equal(await tab.locator(".minimap").isVisible(), true));
+  for (const name of [".minimap", ".box-info", ".zoom"]) {
+    assert.ok((await tab.locator(name).boundingBox()).y >= canvas.y + canvas.height, `${name} is below the picture`);
+  }
+  await close(tab);
+});
+
+test("boxes have tooltips, and say what they are and what a click does", async () => {
+  const files = { "classes/role/web.yml": "{}", "classes/common.yml": "parameters: {a: 1}" };
+  for (let at = 0; at < 70; at++) files[`nodes/m${at}.example.com.yml`] = "classes: [common, role.web]\n";
+  const tab = await open(page("tooltips", "-b", inventory("tooltips", files)), "graph");
+  assert.match(await tab.locator(".legend").innerText(), /leads to the list[\s\S]*double click/);
+  const canvas = await tab.locator(".canvas").boundingBox();
+  const tips = new Set();
+  for (let x = 20; x < canvas.width; x += 25) {
+    for (const y of [0.35, 0.42, 0.5, 0.58, 0.65]) {
+      await tab.mouse.move(canvas.x + x, canvas.y + canvas.height * y);
+      if (await tab.locator(".tip").isVisible()) tips.add((await tab.locator(".tip").innerText()).replace(/\s+/g, " "));
+    }
+  }
+  const all = [...tips].join("\n");
+  assert.match(all, /70 nodes with the same arrows.*m0\.example\.com, .* A click leads to the list of its nodes\./);
+  assert.match(all, /common classes\/common\.yml · in 70 nodes · sets 1 value A click shows its arrows\. A double click opens its page\./);
+  await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#classes");
+  assert.equal(await tab.getByRole("link", { name: "common", exact: true }).getAttribute("title"), "classes/common.yml · in 70 nodes · sets 1 value");
+  await close(tab);
+});
+
+test("a class page: what it sets, includes, who includes it, and what a change reaches", async () => {
+  const files = { "classes/base.yml": "classes: [deep]\nparameters: {port: 1, host: h, unused: {x: 1}}\nexports: {port: '${port}'}\n", "classes/deep.yml": "{}\n",
+    "nodes/asks.yml": "exports: {}\nparameters: {ports: '$[ exports:port ]'}\n" };
+  for (let at = 10; at < 22; at++) files[`nodes/n${at}.yml`] = `classes: [base]\nparameters: {url: 'http://\${host}:\${port}', twice: '\${url}', own: 1${at === 10 ? ", host: mine" : ""}}\n`;
+  const tab = await open(page("reach", "-b", inventory("reach", files)), "class:base");
+  const heads = await tab.locator("main h2").allInnerTexts();
+  // Each of 12 nodes has port, unused:x, url, twice and the export; 11 have the host, and one node asks for the export.
+  assert.deepEqual(heads.slice(0, 4), ["Sets 4 values", "Includes 1 class", "Included by 12 files", "A change here reaches 12 nodes and 72 values"]);
+  const by = tab.locator("#included-by");
+  assert.equal(await by.locator("tbody tr").count(), 10);
+  await by.getByRole("button", { name: "show all 12" }).click();
+  assert.equal(await by.locator("tbody tr").count(), 12);
+  const rows = (await tab.locator("#reach tbody tr").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+  assert.ok(rows.includes("host 11 this file sets it"), rows.join("\n"));
+  assert.ok(rows.includes("url 12 refers to port") || rows.includes("url 12 refers to host"), rows.join("\n"));
+  assert.ok(rows.includes("twice 12 refers to url"), rows.join("\n"));
+  assert.ok(rows.includes("exports port 12 this file sets it"), rows.join("\n"));
+  assert.ok(rows.some((row) => /^ports(:\S+)? 1 a query asks for port$/.test(row)), rows.join("\n"));
+  assert.ok(!rows.some((row) => row.startsWith("own")), "a value of the node alone");
+  await shows(tab, /47 values are set here\. 24 values refer to these\. 1 value is a query for these\./, "#reach");
+  await close(tab);
+});
+
+test("tables sort by each column", async () => {
+  const files = { "classes/a.yml": "{}", "classes/b.yml": "{}", "classes/c.yml": "{}" };
+  for (let at = 0; at < 11; at++) files[`nodes/n${at}.yml`] = `classes: [b${at < 2 ? ", a" : ""}${at < 1 ? ", c" : ""}]\n`;
+  const tab = await open(page("sorted", "-b", inventory("sorted", files)), "classes");
+  const names = () => tab.locator("tbody tr td:first-child").allInnerTexts();
+  assert.deepEqual(await names(), ["a", "b", "c"]);
+  await tab.getByRole("button", { name: "Nodes" }).click();
+  assert.deepEqual(await names(), ["b", "a", "c"], "the largest number first");
+  assert.equal(await tab.getByRole("columnheader", { name: "Nodes" }).getAttribute("aria-sort"), "descending");
+  await tab.getByRole("button", { name: "Nodes" }).click();
+  assert.deepEqual(await names(), ["c", "a", "b"]);
+  await tab.getByRole("button", { name: "Class", exact: true }).click();
+  assert.deepEqual(await names(), ["a", "b", "c"]);
+  assert.equal(await tab.getByRole("columnheader", { name: "Nodes" }).getAttribute("aria-sort"), null);
+  await close(tab);
+});
+
+test("a click copies a place, or opens it in the chosen editor", async () => {
+  const base = inventory("places", { "nodes/n.yml": "parameters:\n  x: 1\n" });
+  const file = page("places", "-b", base);
+  const tab = await open(file, "node:n", { permissions: ["clipboard-read", "clipboard-write"] });
+  const row = tab.locator("tr[data-path=x]");
+  await row.getByRole("button", { name: "nodes/n.yml:2" }).click();
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), "nodes/n.yml:2");
+  await eventually(async () => assert.equal(await row.locator("button.copy").getAttribute("data-said"), "copied"));
+  await tab.getByRole("button", { name: "Settings" }).click();
+  const leads = async (editor, address) => {
+    await tab.getByLabel("A click on a place").selectOption(editor);
+    assert.equal(await row.locator("a.place").getAttribute("href"), address);
+  };
+  await leads("vscode", `vscode://file${base}/nodes/n.yml:2:6`);
+  await leads("idea", `idea://open?file=${base}/nodes/n.yml&line=2&column=6`);
+  await leads("file", `file://${base}/nodes/n.yml`);
+  await tab.getByLabel("Folder of the inventory").fill("C:\\src\\my inventory");
+  await tab.getByLabel("Folder of the inventory").press("Tab");
+  await leads("vscode", "vscode://file/C:/src/my%20inventory/nodes/n.yml:2:6");
+  await row.getByRole("button", { name: "Copy nodes/n.yml:2" }).click({ force: true });
+  await tab.reload();
+  await ready(tab);
+  assert.equal(await row.locator("a.place").getAttribute("href"), "vscode://file/C:/src/my%20inventory/nodes/n.yml:2:6", "the browser keeps it");
+  await close(tab);
+});
+
+test("the colours follow the system or the setting", async () => {
+  const tab = await open(examplePage(), "", { colorScheme: "light" });
+  const ground = () => tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  await tab.getByRole("button", { name: "Settings" }).click();
+  await tab.getByLabel("Colours").selectOption("dark");
+  assert.equal(await ground(), "rgb(20, 23, 31)");
+  await tab.reload();
+  await ready(tab);
+  assert.equal(await ground(), "rgb(20, 23, 31)");
+  await tab.getByRole("button", { name: "Settings" }).click();
+  await tab.getByLabel("Colours").selectOption("");
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  await tab.emulateMedia({ colorScheme: "dark" });
+  assert.equal(await ground(), "rgb(20, 23, 31)");
+  await close(tab);
+});
+
+test("a search over several words: a node and a parameter, a node and a class, a file and a text", async () => {
+  const tab = await open(examplePage());
+  const found = async (text) => {
+    await tab.locator("#search").fill(text);
+    return (await tab.locator("#found [role=option]").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+  };
+  assert.ok((await found("web1 nginx listen")).includes("value nginx:listen = 10.0.0.11:80 of web1.example.com"));
+  assert.ok((await found("web1 nginx")).includes("class app.nginx of web1.example.com"));
+  assert.ok((await found("role.web listen")).some((row) => /^written .*nginx:listen in role\.web$/.test(row)));
+  assert.match((await found("web1 no-such-thing"))[0], /^0 found\. Each word must be/);
+  await tab.locator("#search").fill("web1 example nginx");
+  await tab.keyboard.press("Enter");
+  await shows(tab, /Values of nodes: \d+\s[\s\S]*web1\.example\.com\s+nginx:listen/);
+  await tab.getByRole("link", { name: "nginx:listen" }).first().click();
+  await shows(tab, /web1\.example\.com/, "h1");
+  await eventually(async () => assert.equal(await tab.locator("#search").inputValue(), "", "the next page does not keep the words"));
+  await close(tab);
+});
+
+test("on a phone, values and places are below each other and on the screen", async () => {
+  const tab = await open(examplePage(), "node:web1.example.com", { viewport: { width: 390, height: 844 } });
+  const row = tab.locator("tr[data-path='nginx:listen']");
+  const [value, place] = [await row.locator(".value").boundingBox(), await row.locator(".place").last().boundingBox()];
+  assert.ok(place.y > value.y && place.x >= 0 && place.x + place.width <= 390, JSON.stringify([value, place]));
+  assert.ok((await tab.locator("header").boundingBox()).height <= 100);
+  await close(tab);
+});
+
 test("unused classes are not known while the classes of a node are not", async () => {
   const base = inventory("unknown", { "nodes/n.yml": "classes: [one, gone]\n", "classes/one.yml": "{}", "classes/two.yml": "{}" });
   const tab = await open(page("unknown", "-b", base));
-  await shows(tab, /Unused classes\s+They are not known/);
+  await shows(tab, /Unused classes\s+Nobody knows which classes are unused/);
   await close(tab);
 });
 
@@ -313,7 +497,7 @@ test("a file shows its merge options, and a value the option that merged it", as
   await close(tab);
 });
 
-const views = ["", "graph", "nodes", "classes", "classes&unused=1", "parameters", "parameter:network", "parameter:network:address", "lint", "lint:parameter-unused",
+const views = ["", "graph", "nodes", "classes", "classes&unused=1", "parameters", "parameter:network", "parameter:network:address", "lint", "lint&level=info", "lint:parameter-unused",
   "node:web1.example.com", "node:web1.example.com&tab=classes", "node:web1.example.com&tab=graph", "class:site.lan", "class:site.lan&tab=nodes",
   "class:site.lan&tab=references", "class:site.lan&tab=graph", "search:example", "about", "node:gone"];
 
@@ -333,6 +517,8 @@ for (const colorScheme of ["light", "dark"]) {
     }
     await tab.locator("#search").fill("web");
     await check("the results of a search");
+    await tab.getByRole("button", { name: "Settings" }).click();
+    await check("the settings");
     assert.deepEqual(found, []);
     await close(tab);
   });
