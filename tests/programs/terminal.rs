@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -143,6 +144,42 @@ fn an_error_on_a_terminal_names_its_explanation() {
     assert!(!String::from_utf8(piped.stderr).unwrap().contains("explain-error"));
     let usage = shown(reclass(place.path(), &["-b", "a", "-n", "db1", "--output-dir", "x"]), false);
     assert!(usage.contains("error[usage]") && !usage.contains("explain-error"), "{usage}");
+}
+
+/// A page of half a megabyte in a terminal helps nobody.
+#[test]
+fn the_page_of_the_graph_is_opened_and_not_printed() {
+    let place = workplace();
+    let text = shown(reclass(place.path(), &["graph", "-b", "a"]), true);
+    assert!(text.contains("error[usage]") && text.contains("--open") && !text.contains("<html"), "{text}");
+    assert!(shown(reclass(place.path(), &["graph", "-b", "a", "-o", "mermaid"]), true).contains("flowchart"));
+
+    let run = |opener: &str| {
+        let bin = place.path().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        for name in ["xdg-open", "open"] {
+            fs::write(bin.join(name), format!("#!/bin/sh\n{opener}\n")).unwrap();
+            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut command = reclass(place.path(), &["graph", "-b", "a", "--open"]);
+        command
+            .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+            .env("TMPDIR", place.path())
+            .output()
+            .unwrap()
+    };
+    let opened = run("cp \"$1\" opened.html");
+    let path = String::from_utf8(opened.stdout).unwrap();
+    assert_eq!((opened.status.code(), opened.stderr.len()), (Some(0), 0));
+    let page = fs::read_to_string(path.trim_end()).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>"));
+    assert_eq!(page, fs::read_to_string(place.path().join("opened.html")).unwrap());
+    assert_eq!(fs::metadata(path.trim_end()).unwrap().permissions().mode() & 0o777, 0o600);
+    let failed = run("exit 3");
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8(failed.stderr).unwrap().contains("could not open the page"));
+    let wrong = reclass(place.path(), &["graph", "-b", "a", "-o", "dot", "--open"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
 }
 
 /// The answer of `lint` is an output: the line is there if the output is a terminal.

@@ -51,6 +51,16 @@ impl OutputFolder {
     }
 }
 
+/// Writes a new file that only its owner can read to the folder for temporary files, and returns its path.
+pub fn temporary(prefix: &str, suffix: &str, bytes: &[u8]) -> Result<String> {
+    let write = || {
+        let mut file = tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile()?;
+        file.write_all(bytes)?;
+        file.keep().map(|(_, path)| display(&path)).map_err(|error| error.error)
+    };
+    write().map_err(|error| unwritable(&std::env::temp_dir(), &error))
+}
+
 /// The names and the contents of the YAML files in these folders of a folder, sorted by name. A folder that does
 /// not exist has none, but one of them must.
 pub fn yaml_files(base: &str, folders: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
