@@ -423,7 +423,7 @@ impl Evaluator<'_> {
             self.use_map(map);
         }
         match found.whnf {
-            Whnf::Map(map) if found.from_reference => with_closed_stacks(&map),
+            Whnf::Map(map) if found.from_reference => with_closed_stacks(&map, &self.prefixes),
             Whnf::Map(map) => map,
             Whnf::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
             Whnf::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),

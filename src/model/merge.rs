@@ -272,20 +272,57 @@ pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapS
 }
 
 /// A map that a reference found, with its stacks closed: each is evaluated as at its own path, and its `~`
-/// and `=` do not affect earlier or later values (M4).
-pub fn with_closed_stacks(map: &Arc<MapSlot>) -> Arc<MapSlot> {
+/// and `=` do not affect earlier or later values (M4). Keys below a `~` or `=` become strings (M7).
+pub fn with_closed_stacks(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     if !map.stacked {
         return map.clone();
     }
-    let entries = map.entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect();
+    let closed = |slot: &Slot| closed(slot.clone(), prefixes);
+    let entries = map.entries.iter().map(|(key, slot)| (key.clone(), closed(slot))).collect();
     Arc::new(MapSlot { typed: map.typed, ..MapSlot::new(entries, map.origin, false) })
 }
 
-fn closed(slot: Slot) -> Slot {
+fn closed(slot: Slot, prefixes: &Prefixes) -> Slot {
     match slot {
-        Slot::Map(map) => Slot::Map(with_closed_stacks(&map)),
-        Slot::Stack(_) => single(slot, KeyPrefix::default()),
+        Slot::Map(map) => Slot::Map(with_closed_stacks(&map, prefixes)),
+        Slot::Stack(stack) => single(ordinary(Slot::Stack(stack), prefixes), KeyPrefix::default()),
         other => other,
+    }
+}
+
+/// The slot with strings as keys, also below a `~` or `=`.
+fn ordinary(slot: Slot, prefixes: &Prefixes) -> Slot {
+    if !has_typed(&slot) {
+        return slot;
+    }
+    match slot {
+        Slot::Map(map) => {
+            let mut entries = Entries::with_capacity(map.entries.len());
+            for (key, slot) in &map.entries {
+                let slot = grow(|| ordinary(slot.clone(), prefixes));
+                insert::<false>(&mut entries, string_key(key.clone()), slot, prefixes);
+            }
+            Slot::Map(Arc::new(MapSlot::new(entries, map.origin, map.prefixed)))
+        }
+        Slot::Stack(stack) => {
+            let entry = |entry: &StackEntry| StackEntry {
+                slot: ordinary(entry.slot.clone(), prefixes),
+                ..entry.clone()
+            };
+            let entries = stack.entries.iter().map(entry).collect();
+            let (dynamic, number) = (stack.dynamic, UniqueNumber::default());
+            Slot::Stack(Arc::new(StackSlot { entries, dynamic, number }))
+        }
+        other => other,
+    }
+}
+
+/// Whether a key has another type than text, also below a `~` or `=`.
+fn has_typed(slot: &Slot) -> bool {
+    match slot {
+        Slot::Map(map) => map.typed || map.stacked && map.entries.values().any(has_typed),
+        Slot::Stack(stack) => stack.entries.iter().any(|entry| has_typed(&entry.slot)),
+        _ => false,
     }
 }
 
