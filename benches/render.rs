@@ -11,10 +11,6 @@ use std::time::Instant;
 use reclass::internals::engine::Inventory;
 use reclass::value::{Map, Value};
 
-/// That of the programs.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let (Some(folder), Some(threads), Some(rounds)) = (arguments.next(), arguments.next(), arguments.next())

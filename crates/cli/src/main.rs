@@ -17,10 +17,6 @@ mod version;
 
 use std::process::ExitCode;
 
-/// A whole inventory consists of millions of small allocations.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // The panic was already reported on standard error. The exit code is the one the Python programs use for
