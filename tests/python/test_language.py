@@ -44,7 +44,7 @@ def run(command: str, folder: Path) -> str:
 
 def part(name: str, node: str, folder: Path) -> str:
     """A section of the answer for a node."""
-    answer = run(f"reclass -b . --no-refs --nodeinfo {node}", folder)
+    answer = run(f"reclass --no-refs --nodeinfo {node}", folder)
     found = re.search(rf"^{name}:(?: (.*\n)|\n((?:(?!\w).*\n)+))", answer, re.M)
     assert found, f"no {name} in the answer for {node}:\n{answer}"
     section = (found[1] or textwrap.dedent(found[2])).rstrip("\n") + "\n"
