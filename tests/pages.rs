@@ -33,12 +33,14 @@ const OLD: &str = ".venv-oracle";
 
 struct Place {
     folder: TempDir,
+    /// Whether commands print to a terminal. The pages have no colours.
+    terminal: bool,
 }
 
 impl Place {
     /// A copy of the example in a repository with one commit.
     fn new(example: &str) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+        let place = Place { folder: tempfile::tempdir().unwrap(), terminal: false };
         let example = Path::new(support::ROOT).join("examples").join(example);
         copy(&example, &place.folder.path().join("reclass"));
         place.run("git init -q -b main . && git add -A && git commit -q -m 'the example'");
@@ -47,7 +49,7 @@ impl Place {
 
     /// An empty folder, for the page that begins with nothing.
     fn empty() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+        let place = Place { folder: tempfile::tempdir().unwrap(), terminal: false };
         fs::create_dir(place.folder.path().join("reclass")).unwrap();
         place
     }
@@ -58,8 +60,13 @@ impl Place {
         let [ansible, salt] = [ANSIBLE, SALT].map(|folder| Path::new(support::ROOT).join(folder));
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{}:{}:{path}", program.display(), ansible.display(), salt.display());
-        let output = Command::new("sh")
-            .args(["-c", &format!("exec 2>&1\n{command}")])
+        let mut shell = Command::new(if self.terminal { "script" } else { "sh" });
+        if self.terminal {
+            shell.args(["-qec", command, "/dev/null"]);
+        } else {
+            shell.args(["-c", &format!("exec 2>&1\n{command}")]);
+        }
+        let output = shell
             .current_dir(self.folder.path().join("reclass"))
             .env_clear()
             .env("PATH", path)
@@ -67,6 +74,7 @@ impl Place {
             // Without one that is UTF-8, Ansible does not start.
             .env("LC_ALL", "C.UTF-8")
             .env("HOME", self.folder.path())
+            .env("TERM", "dumb")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Ada")))
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "ada@example.com")))
@@ -75,6 +83,8 @@ impl Place {
         let home = self.folder.path().canonicalize().unwrap();
         let folder = home.join("reclass");
         let text = String::from_utf8(output.stdout).unwrap();
+        let colour = fancy_regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        let text = colour.replace_all(&text, "").replace("\r\n", "\n");
         let text = text.replace(&folder.display().to_string(), SHOWN);
         let text = text.replace(&home.display().to_string(), HOME);
         let mut text = text.replace(&program.display().to_string(), "/usr/local/bin");
@@ -241,7 +251,7 @@ fn howto_saltclass() {
 #[test]
 fn tutorial() {
     if Path::new(support::ROOT).join(SALT).join("salt-call").exists() {
-        check_at("tutorial.md", &Place::empty());
+        check_at("tutorial.md", &Place { terminal: true, ..Place::empty() });
     } else {
         println!("SKIPPED: no Salt in {SALT}; make build");
     }
