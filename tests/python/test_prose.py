@@ -28,6 +28,8 @@ PHRASES = {
     r"\b(?:stands?|stood)\b": "is, are",
     r"(?:^|[.:] |^\| |^- )What (?!to )(?:[^.?]*)(?:[.]|$)": "a noun: 'errors', not 'what is wrong'",
     r"\b[Mm]ind that\b": "note that",
+    r"\b[Ww]hoever\b": "a person or a user who",
+    r"\bwithout a word\b": "without a message",
 }
 
 
@@ -51,6 +53,8 @@ def test_the_phrases_are_found() -> None:
         "What is wrong is an error.",
         "No. What fails is shown.",
         "Mind that.",
+        "Whoever reads it.",
+        "It ends without a word.",
     ]
     for line in bad:
         assert any(re.search(phrase, line) for phrase in PHRASES), line
