@@ -242,7 +242,7 @@ fn a_browser_searches_and_clicks() {
         assert!(node.contains(text), "{text} in\n{node}");
     }
     let class = loaded(&browser, &page, "class:site.lan", "");
-    for text in ["Nodes that have it: 4", "network:gateway", "classes/site/lan.yml:7"] {
+    for text in ["A change here reaches 4 nodes", "network:gateway", "classes/site/lan.yml:7"] {
         assert!(class.contains(text), "{text} in\n{class}");
     }
     let graph = loaded(&browser, &page, "graph", "");
