@@ -164,6 +164,7 @@ fn folders_that_cannot_be_written() {
     fs::write(place.path().join("file"), "").unwrap();
     std::os::unix::fs::symlink(place.path().join("a/classes"), place.path().join("link")).unwrap();
     fs::create_dir_all(place.path().join("used/n2.yml/in-the-way")).unwrap();
+    fs::write(place.path().join("used/reclass-config.yml"), "").unwrap();
     for (line, code, said) in [
         (&["reclass", "-b", "a", "-i", "--output-dir", "file"][..], 74, "file-unwritable"),
         (&["reclass", "-b", "a", "-i", "--output-dir", "file/inner"], 74, "file-unwritable"),
@@ -179,7 +180,7 @@ fn folders_that_cannot_be_written() {
             "--output-dir goes with --inventory",
         ),
         (&["reclass", "-b", "a", "-i", "--output-dir"], 2, "--output-dir"),
-        (&["reclass", "init", "a"], 65, "folder-used"),
+        (&["reclass", "init", "used"], 65, "used/reclass-config.yml' is in the way"),
         (&["reclass", "init", "file"], 74, "file-unwritable"),
         (&["reclass", "init"], 2, "DIR"),
         (&["reclass", "init", ""], 2, "DIR"),
@@ -281,7 +282,7 @@ fn the_examples_of_the_manual_pages_run() {
     let inventory = place.path().join("inventory-of-examples");
     support::folders::copy(&Path::new(support::ROOT).join("examples/inventory"), &inventory);
     let prepared = shell(
-        "(cat inventory-of-examples/reclass-config.yml; echo 'inventory_base_uri: inventory-of-examples') > reclass-config.yml \
+        "(grep -v inventory_base_uri inventory-of-examples/reclass-config.yml; echo 'inventory_base_uri: inventory-of-examples') > reclass-config.yml \
          && mkdir ansible && cd inventory-of-examples && git init -q && git config user.name Ada && git config user.email a@example.com \
          && git add . && git commit -q -m one && git commit -q --allow-empty -m two",
     );
@@ -309,6 +310,8 @@ fn the_examples_of_the_manual_pages_run() {
                 .replace("/srv/salt/reclass", inventory.to_str().unwrap())
                 .replace("/etc/ansible", place.path().join("ansible").to_str().unwrap())
                 .replace("/opt/reclass", place.path().join("opt/reclass").to_str().unwrap())
+                // A test has no browser.
+                .replace("graph --open", "graph > page.html")
                 .replace("/srv/", &format!("{}/", place.path().display()));
             let output = shell(&command);
             let said = text(&output.stderr);
@@ -417,7 +420,7 @@ fn versions_and_help() {
         assert!(version.starts_with(&first), "{version}");
         assert!(version.contains("\nstorage:    yaml_fs"), "{version}");
         let help = printed(place.path(), &[name, "--help"]);
-        assert_eq!(help, printed(place.path(), &[name, "-h"]), "{name}");
+        assert!(help.len() > printed(place.path(), &[name, "-h"]).len(), "{name}");
         for option in [
             "-s,",
             "-b,",

@@ -46,8 +46,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn command_lines_without_sense_end_with_2() {
     let place = workplace();
-    let wrong: [&[&str]; 11] = [
-        &[],
+    let wrong: [&[&str]; 10] = [
         &["-n"],
         &["-n", ""],
         &["-i", "-n", "n"],

@@ -13,15 +13,15 @@ use folders::copy;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-const SECRET: &str = "hunter22";
+const SECRET: &str = "fisher22";
 
 /// An inventory with a secret, a node that fails because of it, and one that lists what is not there.
 fn workplace() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let base = directory.path().join("a");
     for (name, text) in [
-        ("nodes/n.yml", "classes: [c]\nparameters:\n  db: {password: hunter22, port: 5432}\n"),
-        ("nodes/broken.yml", "classes: [c]\nparameters:\n  admin_password: hunter22 ${gone}\n"),
+        ("nodes/n.yml", "classes: [c]\nparameters:\n  db: {password: fisher22, port: 5432}\n"),
+        ("nodes/broken.yml", "classes: [c]\nparameters:\n  admin_password: fisher22 ${gone}\n"),
         ("nodes/lost.yml", "classes: [nowhere]\n"),
         ("nodes/lost2.yml", "classes: [also]\n"),
         ("classes/also.yml", "classes: [nowhere]\n"),
@@ -116,12 +116,12 @@ fn secrets_are_masked_in_every_answer() {
     ];
     copy(&place.path().join("a"), &place.path().join("other"));
     let changed = place.path().join("other/nodes/n.yml");
-    fs::write(&changed, fs::read_to_string(&changed).unwrap().replace(SECRET, "hunter23")).unwrap();
+    fs::write(&changed, fs::read_to_string(&changed).unwrap().replace(SECRET, "fisher23")).unwrap();
     for arguments in arguments {
         let arguments = [arguments, &["-b", "a"]].concat();
         let said = support::page::unpacked(&text(&run(place.path(), &arguments)));
         assert!(said.len() > 40, "{arguments:?}: {said}");
-        assert!(!said.contains("hunter"), "{arguments:?}: {said}");
+        assert!(!said.contains("fisher"), "{arguments:?}: {said}");
     }
     for arguments in [&["explain", "n", "url"][..], &["params", "-l"], &["diff", "a", "other"], &["graph"]] {
         let said = text(&run(place.path(), &[arguments, &["-b", "a", "--show-secrets"]].concat()));
@@ -393,7 +393,7 @@ fn a_difference_names_as_many_nodes_as_are_asked_for() {
 #[test]
 fn references_below_a_secret_key_are_names() {
     let place = workplace();
-    let node = "parameters:\n  passwords: [{a: '${gone:name}'}]\n  secrets: {b: ['x${gone:name}hunter22']}\n";
+    let node = "parameters:\n  passwords: [{a: '${gone:name}'}]\n  secrets: {b: ['x${gone:name}fisher22']}\n";
     fs::write(place.path().join("a/nodes/looks.yml"), node).unwrap();
     for arguments in [&["refs"][..], &["refs", "-o", "json"], &["lint", "looks", "-o", "full"]] {
         let said = text(&run(place.path(), &[arguments, &["-b", "a"]].concat()));
@@ -418,7 +418,7 @@ fn both_prefixes_of_a_key_are_no_part_of_its_path() {
 fn parameters_are_found_by_what_holds_them_and_in_lists() {
     let place = workplace();
     let class = "parameters:\n  pg:\n    hba:\n      - {db: all, user: ada}\n      - {db: shop, user: [bob, eve]}\n    \
-                 port: 5432\n  admins: [ada, '${pg:port}', {password: hunter22}]\n  empty: {}\n";
+                 port: 5432\n  admins: [ada, '${pg:port}', {password: fisher22}]\n  empty: {}\n";
     fs::write(place.path().join("a/classes/paths.yml"), class).unwrap();
     for (pattern, paths) in [
         ("pg", &["pg:hba", "pg:port"][..]),

@@ -196,6 +196,7 @@ impl Configuration {
         }
         // Only folders have a default that people may not know.
         let text = match &self.file {
+            None if self.around.is_some() => "RECLASS_BASE names it".to_owned(),
             Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
             None => "no option and no settings file names it: it is the default".to_owned(),
         };
@@ -290,7 +291,8 @@ pub fn read(program: Option<&OsStr>, looks_around: bool) -> Result<Configuration
     let Some(path) = found else {
         let looks_around = looks_around && !Path::new(DEFAULT).join("nodes").is_dir();
         let folder = looks_around.then(around).flatten();
-        return folder.map_or_else(|| Ok(Configuration::default()), |folder| Configuration::in_folder(&folder));
+        return folder
+            .map_or_else(|| Ok(Configuration::default()), |folder| Configuration::in_folder(&folder));
     };
     let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
     // The inventory must know which file is in use.

@@ -34,7 +34,8 @@ fn modes_alone(program: &Program, defaults: &Map) -> Command {
         .after_help(program.manual.help())
         .after_long_help(format!(
             "{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home directory, \
-             /etc/reclass and the directory of the program, or from the file that --config names. With \
+             /etc/reclass and the directory of the program, or from the file that --config names; reclass then looks \
+             for an inventory around the current folder. With \
              SOURCE_DATE_EPOCH in the environment, that time is printed instead of the present. NO_COLOR turns \
              colours off, FORCE_COLOR on. 'reclass explain-error CODE' explains an error, a warning or a rule of lint.\n\n{}",
             program.manual.examples(),
@@ -104,7 +105,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         configuration.set_defaults(&own);
         defaults = own;
         defaults.extend(configuration.options.clone());
-    } else if let Some(folder) = configuration.around.take() {
+    } else if let Some(folder) = configuration.around.clone() {
         if matches.as_ref().is_ok_and(flags::name_an_inventory) {
             configuration = Configuration::default();
             configuration.set_defaults(&own);

@@ -399,9 +399,9 @@ kinds! {
     /// one.
     HostWithoutGroup { name: String } "host-without-group" 65
         "node '{name}' has no class and no application, so it is in no group and Ansible does not see it";
-    /// The folder for a new inventory is not empty.
+    /// Something is where a new inventory would be.
     FolderUsed { path: String } "folder-used" 65
-        "'{path}' is not empty";
+        "'{path}' is in the way: nothing is overwritten";
     /// A value has a type that Salt cannot carry to a minion (Y4). Give it another type, for example a text
     /// in quotes.
     WireType { what: String } "wire-type" 65

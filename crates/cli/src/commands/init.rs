@@ -47,8 +47,8 @@ fn run(matches: &ArgMatches) -> Result<String> {
     FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
     let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");
     Ok(format!(
-        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass --nodeinfo web1.example.com\n  \
-         reclass explain web1.example.com nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
+        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass show web1\n  \
+         reclass explain web1 nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
         quoted(&path),
         salt(&path)
     ))

@@ -65,10 +65,10 @@ fn rendered(command: &Command, name: &str, manual: &Manual, page: &mut Vec<u8>) 
     let usage = command.clone().render_usage().to_string();
     let command = command.clone().override_usage(usage.trim_start_matches("Usage: ").to_owned());
     // The sections below replace the text after the help. The version is in the footer.
-    let shown = command.clone().display_name(name).after_help(None).version(None).long_version(None);
-    let shown = shown.mut_args(|argument| match argument.get_help().map(ToString::to_string) {
-        Some(help) => argument.help(help.replace('`', "")),
-        None => argument,
+    let shown = command.clone().display_name(name).after_help(None).after_long_help(None);
+    let shown = shown.version(None).long_version(None).mut_args(|argument| {
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        argument.help(help.replace('`', "")).hide_short_help(false)
     });
     Man::new(shown.long_about(manual.description))
         .title(name)
@@ -96,6 +96,7 @@ fn rendered(command: &Command, name: &str, manual: &Manual, page: &mut Vec<u8>) 
         .filter(|(variable, _)| match *variable {
             "SOURCE_DATE_EPOCH" => program,
             "GITHUB_WORKSPACE" => manual.page == "lint",
+            "RECLASS_BASE" => opens && (name == "reclass" || name.starts_with("reclass-") && !program),
             _ => true,
         })
         .copied()
@@ -159,6 +160,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "FORCE_COLOR",
         "If it is set and neither empty nor 0, the output has colours in pipes too, unless NO_COLOR or --color says otherwise.",
+    ),
+    (
+        "RECLASS_BASE",
+        "The folder of the inventory, if no settings file is found and /etc/reclass has none. Without it, the inventory around the current folder counts.",
     ),
     ("TERM", "The value dumb turns off colours and the progress line."),
     (

@@ -62,7 +62,9 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .default_value(verb.outputs.first().copied().unwrap_or_default())
             .help("Format of the output");
         let secrets = flag("show-secrets", "Show the values that the setting secret_keys masks");
-        let verb = (verb.arguments)(flags::add_database(base, defaults)).arg(output).arg(secrets);
+        let base = flags::add_database(base, defaults)
+            .mut_arg("inventory-base-uri", |argument| argument.hide_short_help(true));
+        let verb = (verb.arguments)(base).arg(output).arg(secrets);
         let verb = verb.arg(flags::colour());
         command.subcommand(verb)
     })

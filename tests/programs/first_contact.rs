@@ -1,0 +1,189 @@
+//! The first things that people type: `reclass` alone, a node's name, `show`, `init` in a folder that is not empty,
+//! and commands without `-b` in an inventory or below it.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::folders::write;
+use tempfile::TempDir;
+
+/// An inventory in a repository, in a home folder.
+fn workplace() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let base = directory.path().join("home/work/inventory");
+    write(
+        &base.join("nodes/web1.example.com.yml"),
+        "classes: [app]\nparameters: {nginx: {listen: 80}, text: \"a 'b'\"}\n",
+    );
+    write(&base.join("nodes/db.yml"), "classes: [app]\n");
+    write(&base.join("classes/app.yml"), "applications: [app]\nparameters: {db: {password: hunter22}}\n");
+    fs::create_dir_all(base.join("classes/deep/below")).unwrap();
+    fs::create_dir(directory.path().join("home/work/.git")).unwrap();
+    directory
+}
+
+fn run(place: &TempDir, folder: &str, arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.current_dir(place.path().join(folder)).env_clear().env("HOME", place.path().join("home"));
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).envs(variables.iter().copied());
+    command.args(arguments).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+const INVENTORY: &str = "home/work/inventory";
+
+#[test]
+fn reclass_alone_says_what_it_is() {
+    let place = workplace();
+    let output = run(&place, INVENTORY, &[], &[]);
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
+    let said = err(&output);
+    assert_eq!(said.lines().count(), 6, "{said}");
+    for command in ["show NODE", "explain NODE PATH", "lint", "init FOLDER", "--help"] {
+        assert!(said.contains(&format!("reclass {command}")), "{said}");
+    }
+}
+
+#[test]
+fn words_that_people_type_are_right_or_lead_on() {
+    let place = workplace();
+    let ask =
+        |arguments: &[&str]| run(&place, INVENTORY, arguments, &[("SOURCE_DATE_EPOCH", Path::new("0"))]);
+    for (words, options) in [
+        (&["nodeinfo", "db"][..], &["--nodeinfo", "db"][..]),
+        (&["inventory"], &["--inventory"]),
+        (&["version"], &["--version"]),
+        (&["-V"], &["--version"]),
+        (&["help", "show"], &["show", "--help"]),
+    ] {
+        let (word, option) = (ask(words), ask(options));
+        assert_eq!((out(&word), word.status), (out(&option), option.status), "{words:?}");
+        assert!(word.status.success(), "{words:?}: {}", err(&word));
+    }
+    let output = ask(&["web1.example.com"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        err(&output).contains("'reclass show web1.example.com' shows the data of the node"),
+        "{}",
+        err(&output)
+    );
+}
+
+#[test]
+fn the_short_help_is_short_and_the_long_one_has_everything() {
+    let place = workplace();
+    let help = |arguments: &[&str]| out(&run(&place, INVENTORY, arguments, &[]));
+    for command in [&[][..], &["show"], &["lint"]] {
+        let (short, long) = (help(&[command, &["-h"]].concat()), help(&[command, &["--help"]].concat()));
+        let rare = ["--ignore-class-notfound", "--storage-type", "--grains"];
+        assert!(
+            rare.iter().all(|option| !short.contains(option) && long.contains(option)),
+            "{command:?}: {short}"
+        );
+    }
+    // Every command is in a group.
+    let (help, version) = (help(&["-h"]), help(&["--version"]));
+    let commands = version.lines().find_map(|line| line.strip_prefix("commands:")).unwrap();
+    assert!(commands.split_whitespace().all(|name| help.contains(&format!("\n  {name} "))), "{help}");
+}
+
+#[test]
+fn show_prints_values() {
+    let place = workplace();
+    let show = |arguments: &[&str]| run(&place, INVENTORY, &[&["show"], arguments].concat(), &[]);
+    for (arguments, expected) in [
+        (&["web1", "nginx:listen"][..], "80\n"),
+        (&["web1", "nginx"], "listen: 80\n"),
+        (&["web1", "text"], "a 'b'\n"),
+        (&["web1", "text", "--raw"], "a 'b'\n"),
+        (&["web1", "nginx", "text"], "nginx:\n  listen: 80\ntext: a 'b'\n"),
+        (&["web1", "nginx", "-o", "json"], "{\n  \"listen\": 80\n}\n"),
+        (&["web1", "db:password"], "'***'\n"),
+        (&["web1", "db:password", "--raw"], "***\n"),
+        (&["web1", "db:password", "--raw", "--show-secrets"], "hunter22\n"),
+    ] {
+        let output = show(arguments);
+        assert_eq!((out(&output).as_str(), err(&output).as_str()), (expected, ""), "{arguments:?}");
+    }
+    let whole = out(&show(&["web1"]));
+    for part in
+        ["applications:\n- app\n", "classes:\n- app\n", "environment: base\n", "exports: {}\n", "'***'"]
+    {
+        assert!(whole.contains(part), "{whole}");
+    }
+    let coloured = out(&show(&["web1", "nginx", "--color", "always"]));
+    assert_eq!(coloured, "\u{1b}[36mlisten\u{1b}[0m: 80\n");
+    for (arguments, code, message) in [
+        (&["web1", "nginx", "--raw"][..], 2, "--raw prints one text or number"),
+        (&["web1", "nginx:lisen"], 74, "'nginx:listen' is similar"),
+        (&["web9"], 74, "no node 'web9'"),
+    ] {
+        let output = show(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(err(&output).contains(message), "{arguments:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn a_short_name_is_one_node() {
+    let place = workplace();
+    assert!(run(&place, INVENTORY, &["explain", "web1", "nginx:listen"], &[]).status.success());
+    write(&place.path().join(INVENTORY).join("nodes/web1.example.org.yml"), "{}\n");
+    let output = run(&place, INVENTORY, &["show", "web1"], &[]);
+    assert_eq!(output.status.code(), Some(74));
+    assert!(err(&output).contains("no node 'web1'"), "{}", err(&output));
+}
+
+#[test]
+fn an_inventory_is_found_from_inside() {
+    let place = workplace();
+    let base = place.path().join(INVENTORY);
+    let nodes = |folder: &str, variables: &[(&str, &Path)]| run(&place, folder, &["nodes"], variables);
+    let found = |folder: &str| out(&nodes(folder, &[])) == "db\nweb1.example.com\n";
+    for folder in [INVENTORY, "home/work/inventory/nodes", "home/work/inventory/classes/deep/below"] {
+        assert!(found(folder), "{folder}");
+    }
+    // Beside it, and above the repository, there is none.
+    assert!(!found("home/work") && !found("home"));
+    let elsewhere = [("RECLASS_BASE", base.as_path())];
+    assert_eq!(out(&nodes("home", &elsewhere)), "db\nweb1.example.com\n");
+    // The settings file of the inventory counts, with paths that begin at its folder.
+    fs::rename(base.join("nodes"), base.join("machines")).unwrap();
+    fs::write(base.join("reclass-config.yml"), "nodes_uri: machines\n").unwrap();
+    assert!(found("home/work/inventory/classes/deep") && found("home/work/inventory/machines"));
+    // A folder on the command line counts alone, and so does a settings file that is found today.
+    let output = run(&place, "home/work/inventory/classes", &["nodes", "-b", ".."], &[]);
+    assert!(err(&output).contains("/nodes'"), "{}", err(&output));
+    fs::write(place.path().join("home/reclass-config.yml"), "inventory_base_uri: /nowhere\n").unwrap();
+    let output = nodes("home/work/inventory/classes", &elsewhere);
+    assert!(err(&output).contains("/nowhere"), "{}", err(&output));
+    // A search that passed the top of a repository would find what is not meant.
+    fs::remove_file(place.path().join("home/reclass-config.yml")).unwrap();
+    fs::create_dir(base.join("classes/deep/.git")).unwrap();
+    assert!(!found("home/work/inventory/classes/deep/below"));
+}
+
+#[test]
+fn init_works_beside_other_files() {
+    let place = workplace();
+    let folder = place.path().join("home/new");
+    for name in [".git/HEAD", "README.md", ".gitignore"] {
+        write(&folder.join(name), "x\n");
+    }
+    let output = run(&place, "home/new", &["init", "."], &[]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(fs::read_to_string(folder.join("README.md")).unwrap(), "x\n");
+    assert!(run(&place, "home/new", &["show", "web1", "nginx:listen"], &[]).status.success());
+    let output = run(&place, "home/new", &["init", "."], &[]);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(err(&output).contains("reclass-config.yml' is in the way"), "{}", err(&output));
+}
