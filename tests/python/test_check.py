@@ -119,6 +119,13 @@ def test_tops_that_are_missing_are_a_remark(write: Write) -> None:
     assert report["remarks"] == ["master_tops has no 'reclass': the applications of the nodes are no states"]
 
 
+def test_a_pillar_that_is_missing_is_a_remark(write: Write) -> None:
+    given = {"inventory_base_uri": str(write(FILES))}
+    report = _check.check(options(given, ext_pillar=[{"reclas": given}]))
+    assert (report["problems"], report["retcode"]) == ([], 0)
+    assert report["remarks"] == ["ext_pillar has no 'reclass': minions get no pillar from it"]
+
+
 def test_a_start_logs_one_line_for_options_that_cannot_work(logged: list[str]) -> None:
     opts = options({"nodes_uri": 5, "inventory_base_uri": "/of-this-test"})
     _check.at_start({**opts, "__cli": "salt-run"})

@@ -60,6 +60,8 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     tops = isinstance(opts.get("master_tops") or {}, Mapping)
     if configured and tops and not any("master_tops" in places for places, _ in configured):
         remarks.append("master_tops has no 'reclass': the applications of the nodes are no states")
+    if configured and not any("ext_pillar" in places for places, _ in configured):
+        remarks.append("ext_pillar has no 'reclass': minions get no pillar from it")
     for places, given in configured:
         with _warnings(remarks):
             inventory, wrong = _options(given, opts)
