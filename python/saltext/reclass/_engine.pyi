@@ -235,8 +235,8 @@ class Inventory:
         """The sizes and counters of the caches of this inventory in this process.
 
         - ``hits``, ``misses``: number of cached and of computed answers; ``nodes_computed`` equals ``misses``
-        - ``files_read``, ``files_parsed``, ``folders_listed``, ``layers_merged``, ``exports_computed``: number
-          of these operations
+        - ``files_read``, ``files_parsed``, ``folders_listed``, ``layers_merged``, ``exports_computed``:
+          number of these operations
         - ``nodes_evaluated``: number of nodes with all parameters evaluated
         - ``nodes_evaluated_partly``: number of nodes that reused values of a node with the same classes
         - ``answers``, ``files``: number in the cache
