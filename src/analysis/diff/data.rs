@@ -65,6 +65,8 @@ pub enum ChangeKind {
     Removed,
     /// The value differs. `null` is a value too.
     Changed,
+    /// An item of a list has another place among the items that stay.
+    Moved,
 }
 
 /// A change of a value, with all nodes that have this change.
@@ -85,7 +87,7 @@ pub struct ValueChange {
     pub old_place: Option<ValuePlace>,
     /// The place of the new value in the first node.
     pub new_place: Option<ValuePlace>,
-    /// The removed and added items, if both values are lists. They are the same in all nodes.
+    /// The removed, added and moved items, if both values are lists. They are the same in all nodes.
     pub items: Option<Vec<ItemChange>>,
     /// Whether the values of the other nodes differ from `old` and `new`.
     pub differs_by_node: bool,
@@ -93,15 +95,15 @@ pub struct ValueChange {
     pub nodes: Vec<Text>,
 }
 
-/// A removed or added item of a list.
+/// A removed, added or moved item of a list.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ItemChange {
-    /// `added` or `removed`.
+    /// `added`, `removed` or `moved`.
     pub kind: ChangeKind,
     /// The item, secrets masked.
     pub value: Value,
-    /// The place of the item.
+    /// The place of the item; of a moved one the new place.
     pub place: Option<ValuePlace>,
 }
 

@@ -58,10 +58,15 @@ impl Group {
         let change = &self.change;
         let masked = |value: &Value| redaction.value(&change.path, value);
         let item = |item: &ListItem| ItemChange {
-            kind: if item.added { ChangeKind::Added } else { ChangeKind::Removed },
+            kind: match item.added {
+                true if item.moved => ChangeKind::Moved,
+                true => ChangeKind::Added,
+                false => ChangeKind::Removed,
+            },
             value: change.item(item).map_or(Value::Null, masked),
             place: item.place.clone(),
         };
+        let items = change.items.iter().filter(|item| item.added || !item.moved);
         ValueChange {
             section: change.section,
             path: join_path(&self.path(), delimiter),
@@ -72,7 +77,7 @@ impl Group {
             },
             old: change.old.as_ref().map(masked),
             new: change.new.as_ref().map(masked),
-            items: (!change.items.is_empty()).then(|| change.items.iter().map(item).collect()),
+            items: (!change.items.is_empty()).then(|| items.map(item).collect()),
             old_place: self.old_place,
             new_place: self.new_place,
             differs_by_node: self.differs_by_node,

@@ -1,7 +1,10 @@
 //! Compares two lists: the items that the old one lost and the new one gained.
 
+use rustc_hash::FxHashMap;
+
 use super::values::equal_or_nan;
 use crate::analysis::explain::ValuePlace;
+use crate::base::pystr::repr;
 use crate::base::value::Value;
 
 /// One item that a list loses or gains.
@@ -9,6 +12,8 @@ use crate::base::value::Value;
 pub(in crate::analysis) struct ListItem {
     /// Whether only the new list has it.
     pub added: bool,
+    /// Whether the list loses and gains it: it only changes its place.
+    pub moved: bool,
     /// Its index in the list that has it.
     pub index: usize,
     pub place: Option<ValuePlace>,
@@ -24,8 +29,8 @@ pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
     let after =
         old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| equal_or_nan(old, new)).count();
     let (old, new) = (&old[..old.len() - after], &new[..new.len() - after]);
-    let gone = |index: usize| ListItem { added: false, index: before + index, place: None };
-    let added = |index: usize| ListItem { added: true, index: before + index, place: None };
+    let gone = |index: usize| ListItem { added: false, moved: false, index: before + index, place: None };
+    let added = |index: usize| ListItem { added: true, moved: false, index: before + index, place: None };
     if old.len().saturating_mul(new.len()) > LARGEST {
         return (0..old.len()).map(gone).chain((0..new.len()).map(added)).collect();
     }
@@ -56,6 +61,23 @@ pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
         }
     }
     items
+}
+
+/// Marks the items that the old list loses and the new one gains: they moved.
+pub(super) fn mark_moved(items: &mut [ListItem], old: &[Value], new: &[Value]) {
+    let mut gone: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+    let text =
+        |item: &ListItem| if item.added { new } else { old }.get(item.index).map(repr).unwrap_or_default();
+    for (at, item) in items.iter().enumerate().rev().filter(|(_, item)| !item.added) {
+        gone.entry(text(item)).or_default().push(at);
+    }
+    for at in 0..items.len() {
+        if items[at].added
+            && let Some(before) = gone.get_mut(&text(&items[at])).and_then(Vec::pop)
+        {
+            (items[at].moved, items[before].moved) = (true, true);
+        }
+    }
 }
 
 #[cfg(test)]

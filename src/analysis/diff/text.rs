@@ -236,7 +236,7 @@ impl DiffWriter {
         let _ = writeln!(self.out, "  {}{whose}", place_of(change));
         if let Some(items) = &change.items {
             for (item, value) in items.iter().zip(brief_items(items)) {
-                self.value(item.kind == ChangeKind::Added, &value, item.place.as_ref());
+                self.value(item.kind, &value, item.place.as_ref());
             }
             return;
         }
@@ -247,15 +247,21 @@ impl DiffWriter {
             }
             (old, new) => (old.as_ref().map(brief), new.as_ref().map(brief)),
         };
-        for (added, value, place) in [(false, old, &change.old_place), (true, new, &change.new_place)] {
+        for (kind, value, place) in
+            [(ChangeKind::Removed, old, &change.old_place), (ChangeKind::Added, new, &change.new_place)]
+        {
             if let Some(value) = value {
-                self.value(added, &value, place.as_ref());
+                self.value(kind, &value, place.as_ref());
             }
         }
     }
 
-    fn value(&mut self, added: bool, value: &str, place: Option<&ValuePlace>) {
-        let (sign, style) = if added { ('+', Style::Added) } else { ('-', Style::Error) };
+    fn value(&mut self, kind: ChangeKind, value: &str, place: Option<&ValuePlace>) {
+        let (sign, style) = match kind {
+            ChangeKind::Added => ("+", Style::Added),
+            ChangeKind::Moved => ("moved", Style::Value),
+            ChangeKind::Removed | ChangeKind::Changed => ("-", Style::Error),
+        };
         let value = self.paint.of(style, &format!("{sign} {value}"));
         let text = format!("    {value}  {}", self.place(place));
         let _ = writeln!(self.out, "{}", text.trim_end());
@@ -276,7 +282,8 @@ fn brief_items(items: &[ItemChange]) -> Vec<String> {
     let added = |item: &ItemChange| item.kind == ChangeKind::Added;
     // Removed items and added items.
     let mut alike: FxHashMap<&str, [Vec<usize>; 2]> = FxHashMap::default();
-    for (at, (item, text)) in items.iter().zip(&shown).enumerate() {
+    let is_moved = |item: &ItemChange| item.kind == ChangeKind::Moved;
+    for (at, (item, text)) in items.iter().zip(&shown).enumerate().filter(|(_, (item, _))| !is_moved(item)) {
         alike.entry(text).or_default()[usize::from(added(item))].push(at);
     }
     let one = |(at, (item, text)): (usize, (&ItemChange, &String))| {

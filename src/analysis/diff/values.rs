@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::items::{ListItem, items};
+use super::items::{ListItem, items, mark_moved};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
@@ -72,7 +72,7 @@ impl NodeChange {
         let text = |value: Option<&Value>| value.map_or("-".into(), crate::base::pystr::repr);
         let what = match self.items.first() {
             None => format!("{}\0{}", text(self.old.as_ref()), text(self.new.as_ref())),
-            Some(item) => format!("{}{}", item.added, text(self.item(item))),
+            Some(item) => format!("{}{}{}", item.added, item.moved, text(self.item(item))),
         };
         let index = |at: usize| self.indexes.contains(&at);
         let keys = self.path.iter().enumerate();
@@ -195,7 +195,10 @@ impl ValueComparison<'_> {
         self.add_items(old, new, items);
     }
 
-    fn add_items(&mut self, old: Option<Value>, new: Option<Value>, items: Vec<ListItem>) {
+    fn add_items(&mut self, old: Option<Value>, new: Option<Value>, mut items: Vec<ListItem>) {
+        if let (Some(Value::List(old)), Some(Value::List(new))) = (&old, &new) {
+            mark_moved(&mut items, old, new);
+        }
         let (path, indexes) = (self.path.clone(), self.indexes.clone());
         let old_path = self.old_path.clone().map(|mut old_path| {
             old_path.extend_from_slice(&path[old_path.len()..]);
@@ -205,7 +208,7 @@ impl ValueComparison<'_> {
     }
 
     /// The items of two lists by their keys; `None` unless every item has its own. An item that moved is removed
-    /// and added, because the order of a list is part of its value.
+    /// and added here, because the order of a list is part of its value.
     fn keyed<'v>(&self, lists: [&'v [Value]; 2]) -> Option<KeyedItems> {
         if self.section != Section::Parameters || !self.indexes.is_empty() {
             return None;
@@ -247,7 +250,7 @@ impl ValueComparison<'_> {
 
     /// The changes of two lists whose items have keys.
     fn keyed_items(&mut self, old: &Value, new: &Value, lists: [&[Value]; 2], keyed: KeyedItems) {
-        let item = |added| move |index| ListItem { added, index, place: None };
+        let item = |added| move |index| ListItem { added, moved: false, index, place: None };
         let removed = keyed.removed.into_iter().map(item(false));
         let items: Vec<ListItem> = removed.chain(keyed.added.into_iter().map(item(true))).collect();
         if !items.is_empty() {
