@@ -44,6 +44,12 @@ struct Repair {
     message: String,
 }
 
+/// Whether the repair of a finding can change more than the finding says: without a redundant entry, the order
+/// of `classes` can change, and a node that is added later may need the entry.
+pub fn is_unsafe(finding: &Finding) -> bool {
+    finding.fault.code() == "class-redundant" && Repair::of(finding).is_some()
+}
+
 impl Repair {
     /// The path of the file and the repair; `None` for findings that people have to decide.
     fn of(finding: &Finding) -> Option<(String, Repair)> {
@@ -229,7 +235,7 @@ pub struct RepairedFile {
     pub repairs: usize,
 }
 
-/// Repairs the files of the findings that have a safe repair, sorted by path. A finding whose place in the file
+/// Repairs the files of the findings that have a repair, sorted by path. A finding whose place in the file
 /// has changed, or that cannot be repaired in place, is left out. In test mode nothing is written.
 pub fn repair(settings: &Settings, findings: &[Finding], options: EditOptions) -> Result<Vec<RepairedFile>> {
     let mut files: IndexMap<String, Vec<Repair>> = IndexMap::new();

@@ -237,13 +237,23 @@ fn repairs_change_nothing_else() {
 }
 
 #[test]
-fn repairs_are_those_of_the_selection_and_not_of_the_baseline() {
+fn repairs_are_those_of_the_shown_findings_and_not_of_the_baseline() {
     let place = adopted();
     place.lint(&["--baseline", "base.json", "--write-baseline"]);
     let node = place.text("nodes/n.yml");
     let ran = place.lint(&["--baseline", "base.json", "--fix"]);
     assert!(ran.out.starts_with("0 findings fixed in 0 files\n"), "{}", ran.out);
+    // A note is not shown, and its repair is unsafe.
     let ran = place.lint(&["--fix", "--select", "class-redundant", "-o", "json"]);
+    assert_eq!(ran.err, "hint: 0 findings fixed in 0 files\n");
+    let ran = place.lint(&["--fix", "--unsafe-fixes", "--select", "class-redundant"]);
+    assert!(ran.out.starts_with("0 findings fixed in 0 files\n"), "{}", ran.out);
+    let shown = ["--fix", "--select", "class-redundant", "--level", "info", "-o", "json"];
+    let ran = place.lint(&shown);
+    let hint = "hint: 0 findings fixed in 0 files; 1 more with --unsafe-fixes, which can change the order of classes\n";
+    assert_eq!(ran.err, hint);
+    assert_eq!(place.text("nodes/n.yml"), node);
+    let ran = place.lint(&[&shown[..], &["--unsafe-fixes"]].concat());
     assert_eq!(serde_json::from_str::<Json>(&ran.out).unwrap(), serde_json::json!([]));
     assert_eq!(ran.err, "hint: 1 finding fixed in 1 file\n");
     assert_eq!(place.text("nodes/n.yml"), node.replace("[a, b]", "[a]"));
@@ -269,7 +279,7 @@ fn the_only_entry_leaves_an_empty_list_and_the_values_stay() {
         (json["classes"].clone(), json["parameters"].clone())
     };
     let before = values(&place);
-    let ran = place.lint(&["--fix"]);
+    let ran = place.lint(&["--fix", "--unsafe-fixes", "--level", "info"]);
     assert!(ran.out.contains("1 finding fixed in 1 file"), "{}", ran.out);
     assert!(place.text("classes/b.yml").starts_with("classes: []"), "{}", place.text("classes/b.yml"));
     assert_eq!(values(&place), before);

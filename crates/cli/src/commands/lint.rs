@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueHint};
 use indexmap::IndexMap;
-use reclass::edit::repair::{RepairedFile, repair};
+use reclass::edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass::edit::tree::EditOptions;
 use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Fault, Kind, Result, inert};
@@ -42,6 +42,7 @@ pub const VERB: Verb = Verb {
             ),
             ("Report new findings only:", "reclass lint --baseline lint-baseline.json"),
             ("Show the changes that --fix would make:", "reclass lint --fix --dry-run"),
+            ("Remove redundant classes, too:", "reclass lint --fix --unsafe-fixes --level info"),
             ("The meaning of a finding:", "reclass explain-error duplicate-key"),
         ],
         exits: &[("1", "A finding has the level warning or error, or an unexpected failure.")],
@@ -80,8 +81,12 @@ fn arguments(command: Command) -> Command {
         )
         .arg(flag(
             "fix",
-            "Put quotes around misread scalars, remove redundant entries of classes and applications, and print the changes",
+            "Repair the findings that are shown: put quotes around misread scalars, remove repeated entries of classes and applications, and print the changes",
         ))
+        .arg(
+            flag("unsafe-fixes", "With --fix: also remove redundant classes, which can change the order of classes")
+                .requires("fix"),
+        )
         .arg(flag("dry-run", "With --fix: print the changes without making them").requires("fix"))
 }
 
@@ -105,6 +110,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
         }
         Ok(Examined { known: all - outcome.findings.len(), findings: outcome.findings, gone })
     };
+    let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
     let mut examined_now = examined()?;
     let mut changes = None;
     let mut hints = Vec::new();
@@ -112,14 +118,26 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
         let test = question.matches.get_flag("dry-run");
         let inventory = Inventory::open(question.options)?;
         let options = EditOptions { test, ..EditOptions::default() };
-        let files = repair(inventory.settings(), &examined_now.findings, options)?;
+        let mut shown = examined_now.findings.clone();
+        shown.retain(|finding| Some(finding.level) >= level);
+        let all = shown.len();
+        if !question.matches.get_flag("unsafe-fixes") {
+            shown.retain(|finding| !is_unsafe(finding));
+        }
+        let left = all - shown.len();
+        let files = repair(inventory.settings(), &shown, options)?;
         if !test && !files.is_empty() {
             terminal::forget_sources();
             examined_now = examined()?;
         }
         let repairs = files.iter().map(|file| file.repairs).sum();
         let done = if test { "to fix" } else { "fixed" };
-        let sentence = format!("{} {done} in {}", count(repairs, "finding"), count(files.len(), "file"));
+        let left = match left {
+            0 => String::new(),
+            left => format!("; {left} more with --unsafe-fixes, which can change the order of classes"),
+        };
+        let sentence =
+            format!("{} {done} in {}{left}", count(repairs, "finding"), count(files.len(), "file"));
         if ["full", "concise"].contains(&question.output) {
             let diffs = files.iter().map(|file| difference(file, question.paint, &current));
             changes = Some(diffs.chain([sentence]).collect::<Vec<_>>().join("\n"));
@@ -132,7 +150,6 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
         hints.push(file.gone(&gone));
     }
     let found = findings.iter().any(|finding| finding.level >= Level::Warning);
-    let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
     let summary = summary(&findings, level.unwrap_or(Level::Warning), known);
     findings.retain(|finding| Some(finding.level) >= level);
     let printed = if question.matches.get_flag("summary") {
