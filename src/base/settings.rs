@@ -336,7 +336,7 @@ settings! {
     threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.
     output: Text = "yaml" as Shape::OneOf(&["yaml", "json"]);
-    /// Command line: one entry a line.
+    /// Command line: one entry per line.
     pretty_print: bool = "true" as Shape::Flag;
     /// Command line: no YAML anchors and aliases.
     no_refs: bool = "false" as Shape::Flag;

@@ -25,7 +25,7 @@ pub fn node<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
                 !short.is_empty() && is_short(candidate) && candidate != name && host(candidate) == short
             })
         })
-        .or_else(|| nearest(name, known))
+        .or_else(|| closest(name, known, |_, _, _| true))
 }
 
 /// The known class that is meant: a path stands for a file (`classes/web/init.yml`), `/` and `:` for a dot, the
@@ -87,9 +87,18 @@ fn same(one: &str, other: &str) -> bool {
 /// The known name closest to `name`, if it may be a typing error; the first in alphabetical order if
 /// several are equally close.
 ///
-/// The distance is Damerau-Levenshtein, and at most a third of the longer name. A name that differs only in
-/// case is the closest one.
+/// The distance is Damerau-Levenshtein, and at most a third of the longer name, and of each part of it: another
+/// word is no typing error. A name that differs only in case is the closest one.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    closest(name, known, has_same_words)
+}
+
+/// The closest known name for which the last function holds, which gets both names and their distance.
+fn closest<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    fits: impl Fn(&str, &str, usize) -> bool,
+) -> Option<&'a str> {
     let (begin, length) = beginning(name);
     let mut in_another_case: Option<&str> = None;
     let mut found: Option<(usize, &str)> = None;
@@ -106,11 +115,31 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             continue;
         }
         let steps = osa_distance(begin, candidate_begin);
-        if (1..=most).contains(&steps) && found.is_none_or(|best| (steps, candidate) < best) {
+        if (1..=most).contains(&steps)
+            && found.is_none_or(|best| (steps, candidate) < best)
+            && fits(begin, candidate_begin, steps)
+        {
             found = Some((steps, candidate));
         }
     }
     in_another_case.or(found.map(|(_, candidate)| candidate))
+}
+
+/// Whether each word of a name may be a typing error of the word at the same place of the other name. If a
+/// separator is missing, the names must be nearly equal.
+fn has_same_words(name: &str, other: &str, steps: usize) -> bool {
+    fn words(name: &str) -> impl Iterator<Item = &str> {
+        name.split(|c: char| !c.is_alphanumeric())
+    }
+    let alike = |(one, other): (&str, &str)| {
+        let length = one.chars().count().max(other.chars().count());
+        osa_distance(one, other) <= (length + 1) / 3
+    };
+    if words(name).count() == words(other).count() {
+        words(name).zip(words(other)).all(alike)
+    } else {
+        steps <= 2
+    }
 }
 
 /// The part of a name that is compared, and its number of characters.
@@ -181,6 +210,18 @@ mod tests {
         for (name, expected) in [("adress", Some("address")), ("naem", Some("name")), ("port", None)] {
             assert_eq!(nearest(name, ["name", "address", "other"]), expected, "{name}");
         }
+        // Another word is no typing error, and a separator may be missing.
+        for (name, other) in [
+            ("service.heat.server.single", "service.sensu.server.single"),
+            ("service.nginx.server.single", "service.kibana.server.single"),
+            ("service.elasticsearch.client", "service.glusterfs.client"),
+            ("service.sphinx.server.multi", "system.sphinx.server.multi"),
+            ("openstack_version", "apt_mk_version"),
+        ] {
+            assert_eq!(nearest(name, [other]), None, "{name}");
+        }
+        assert_eq!(nearest("webserver.nginx", ["web.server.nginx"]), Some("web.server.nginx"));
+        assert_eq!(nearest("role.wbe", ["role.db", "role.web"]), Some("role.web"));
         // Of equally close names the first, and of a long name the beginning.
         assert_eq!(nearest("web3", ["web2", "web1"]), Some("web1"));
         let long = "é".repeat(1_000_000);

@@ -88,12 +88,14 @@ impl ClassLookup<'_> {
         Ok(matching)
     }
 
-    /// The folder that was searched for a missing class, and a class with a similar name.
-    pub fn missing_hint(&self, name: &str) -> (String, Option<String>) {
+    /// The folder that was searched for a missing class, and a class with a similar name that is not one of
+    /// these: those that lead to the entry would make a cycle.
+    pub fn missing_hint(&self, name: &str, leading: &[&str]) -> (String, Option<String>) {
         let (inputs, catalog) = (&self.computation.inputs, self.computation.catalog);
         // A folder that cannot be listed has no similar names.
         let names = inputs.classes(catalog, self.tree).unwrap_or_default();
-        let similar = crate::base::similar::class(name, names.keys().map(AsRef::as_ref));
+        let others = names.keys().map(AsRef::as_ref).filter(|other| !leading.contains(other));
+        let similar = crate::base::similar::class(name, others);
         (inputs.trees.display_name(catalog, self.tree), similar.map(str::to_owned))
     }
 

@@ -61,7 +61,19 @@ impl Computation<'_> {
         }
         let mut faults: Vec<_> = error.into_faults().into_iter().chain(more).collect();
         self.redact_cycles(&mut faults, &layers);
+        self.add_file_warnings(&mut faults, &layers);
         Error::new(faults)
+    }
+
+    /// Adds the warnings about the files of a node that fails: they may be the cause, as `parameter:` for
+    /// `parameters:` is.
+    pub(super) fn add_file_warnings(&self, faults: &mut Vec<Fault>, layers: &Layers) {
+        let warnings = layers.all().flat_map(|layer| &layer.warnings).filter(|one| one.kind.is_about_file());
+        for warning in warnings {
+            let mut warning = warning.clone();
+            self.complete(&mut warning, layers);
+            faults.push(warning);
+        }
     }
 
     /// Adds queries embedded in text from all layers of a node (Q5). Leaves out queries already refused

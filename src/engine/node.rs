@@ -126,6 +126,7 @@ impl Computation<'_> {
         }
         without_consequences(&mut faults);
         self.redact_cycles(&mut faults, merged);
+        self.add_file_warnings(&mut faults, merged);
         Error::new(faults)
     }
 

@@ -17,7 +17,8 @@ use crate::base::source::Origin;
 use crate::base::value::{Key, ObjectCopies, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
-use crate::model::slot::{ListSlot, MapSlot, Results, Slot, StackEntry, StackSlot, from_value};
+use crate::model::slot::{KeyPrefix, ListSlot, MapSlot, Results, Slot, StackEntry, StackSlot, from_value};
+use crate::yaml::is_tight_mapping;
 
 /// Values that later ones replaced, to be examined after everything else is evaluated.
 pub(super) struct Replaced {
@@ -378,14 +379,23 @@ impl Evaluator<'_> {
         setting: Option<&'static str>,
     ) -> Stop {
         let null = later.whnf.is_null();
-        let earlier = MergeKind::of(&earlier.whnf).name();
         let kind = Kind::MergeType {
             later: if null { "null" } else { MergeKind::of(&later.whnf).name() },
-            earlier,
+            earlier: MergeKind::of(&earlier.whnf).name(),
             setting: if null { Some("allow_none_override") } else { setting },
+            replacing: self.replacing_key(),
+            tight: [&earlier.whnf, &later.whnf].into_iter().any(is_tight),
         };
+        let earlier = MergeKind::of(&earlier.whnf).name();
         let fault = self.place(Fault::new(kind), origin, None);
         fault.note(format!("the {earlier} is set here"), self.site(before)).into()
+    }
+
+    /// The key of the current path with the prefix that replaces.
+    fn replacing_key(&self) -> Option<String> {
+        let key = self.path_keys().last()?.as_str()?;
+        let prefix = self.prefixes.text(KeyPrefix { overrides: true, constant: false });
+        (!prefix.is_empty()).then(|| prefix + key)
     }
 
     /// Merges a later mapping into the output. A mapping with one owner changes in place.
@@ -491,6 +501,11 @@ impl Evaluator<'_> {
 /// Whether the lists inside have their merge options already: those of a mapping that is written in a layer.
 fn has_rules(slot: &Slot) -> bool {
     matches!(slot, Slot::Map(_))
+}
+
+/// Whether a value is a text such as `port:80`, which may be a key and its value.
+fn is_tight(whnf: &Whnf) -> bool {
+    matches!(whnf, Whnf::Value(Value::Str(text)) if is_tight_mapping(text))
 }
 
 /// Whether a reference or a query brings the value, so that a `~` in it removes no item (M11).

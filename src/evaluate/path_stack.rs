@@ -160,7 +160,10 @@ impl Evaluator<'_> {
             return;
         }
         match stop {
-            Stop::Missing(not_found) => self.faults.push(self.problem(*not_found)),
+            Stop::Missing(not_found) => {
+                let fault = self.problem(*not_found);
+                self.faults.push(fault);
+            }
             Stop::Fault(fault) => self.faults.push(*fault),
             Stop::Reported => {}
         }

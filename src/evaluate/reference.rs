@@ -123,11 +123,17 @@ impl Evaluator<'_> {
     }
 
     /// The fault of a missing reference that nothing makes up for, with a similar name if there is one.
-    pub(super) fn problem(&self, not_found: NotFound) -> Fault {
+    pub(super) fn problem(&mut self, not_found: NotFound) -> Fault {
         let NotFound { mut fault, inside, top } = not_found;
-        let Kind::ReferenceNotFound { missing, similar, .. } = &mut fault.kind else { return fault };
+        let Kind::ReferenceNotFound { reference, missing, similar, .. } = &mut fault.kind else {
+            return fault;
+        };
         // A fast evaluation is repeated if there are problems.
         if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.get() > MOST_COMPARED {
+            return fault;
+        }
+        if top && let Some(path) = self.meant(reference) {
+            *similar = Some(path);
             return fault;
         }
         let names: Vec<&str> = match &inside {
@@ -139,6 +145,28 @@ impl Evaluator<'_> {
         };
         *similar = self.similar(missing, &names);
         fault
+    }
+
+    /// The path of a parameter that a reference means with `.` or `/` between its keys, or from `parameters` on.
+    fn meant(&mut self, written: &str) -> Option<String> {
+        let (open, close) = &self.settings.reference_sentinels;
+        let inner = written.strip_prefix(&**open)?.strip_suffix(&**close)?;
+        let delimiter = &self.settings.delimiter;
+        let below = ["parameters", "pillar"]
+            .iter()
+            .find_map(|head| inner.strip_prefix(head)?.strip_prefix(&**delimiter));
+        let path = below.unwrap_or(inner).replace(['.', '/'], delimiter);
+        let keys: Vec<Text> = path.split(&**delimiter).map(Text::from).collect();
+        if path == inner || keys.iter().any(|key| key.is_empty()) {
+            return None;
+        }
+        let (place, depth) = self.root.get(&keys, &self.prefixes)?;
+        let mut slot = place.slot()?;
+        for key in &keys[depth..] {
+            let Slot::Map(map) = slot else { return None };
+            slot = map.entries.get(key.as_ref())?;
+        }
+        Some(path)
     }
 
     /// The most similar name, unless the search has become too expensive.

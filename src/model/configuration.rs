@@ -38,6 +38,9 @@ impl ConfigurationFile {
             let place = first.site.as_ref().map(|site| Site { path: path.into(), ..site.clone() });
             let mut fault = fault(first.kind.to_string());
             fault.site = place;
+            if let Some(help) = first.kind.help() {
+                fault = fault.note(help, None);
+            }
             Error::from(fault)
         })?;
         match document.root.as_ref().map_or(Value::Null, yaml::to_value) {

@@ -81,6 +81,8 @@ pub struct ClassEntry {
     pub template: Option<Arc<Template>>,
     /// Whether the name is a pattern of class names (`class_wildcards`), unless a class has this very name.
     pub wild: bool,
+    /// Whether it is written with a dot in front, relative to the class of its file.
+    pub relative: bool,
     /// Where it is listed.
     pub origin: Origin,
 }
@@ -94,6 +96,7 @@ impl ClassEntry {
             alternatives: Vec::new(),
             template: None,
             wild: false,
+            relative: false,
             origin: Origin::NONE,
         }
     }
@@ -103,10 +106,14 @@ impl ClassEntry {
         (self.wild && self.template.is_none()).then(|| Glob::new(&self.lookup))
     }
 
-    /// Why no class has the name, if it has wildcards.
-    pub fn pattern_note(&self) -> Option<&'static str> {
+    /// Why no class has the name, if it has wildcards or a dot in front.
+    pub fn missing_note(&self) -> Option<&'static str> {
         if self.wild {
             Some("it is a pattern, and matches no class")
+        } else if self.relative {
+            Some(
+                "a name that begins with '.' is relative to the folder of its file, and with '..' to the one above",
+            )
         } else {
             is_wild(&self.lookup).then_some("with the setting 'class_wildcards: true' it is a pattern")
         }

@@ -124,8 +124,10 @@ impl<'a> Constructor<'a> {
             return Node { index, data: Data::Value(Value::Null) };
         }
         let data = match self.tag(index) {
-            Err(_) => {
-                self.fail_at(level, index, Kind::YamlTag {});
+            Err(tag) => {
+                let tag = is_behind_tag(&self.written(index).content).then(|| tag.to_owned());
+                let tag = tag.filter(|tag| tag.strip_prefix('!').is_some_and(is_tag_name));
+                self.fail_at(level, index, Kind::YamlTag { tag });
                 Data::Value(Value::Null)
             }
             Ok(tag) => match tag {
@@ -169,7 +171,8 @@ impl<'a> Constructor<'a> {
 
     fn scalar(&mut self, index: u32, tag: Tag, level: usize) -> Value {
         if matches!(tag, Tag::Merge | Tag::Value) {
-            self.fail_at(level, index, Kind::YamlTag {});
+            let tag = if tag == Tag::Merge { "<<" } else { "=" };
+            self.fail_at(level, index, Kind::YamlTag { tag: Some(tag.into()) });
             return Value::Null;
         }
         let text = match self.text(index) {
@@ -373,4 +376,14 @@ impl<'a> Constructor<'a> {
         }
         merged.extend(pairs.iter().map(|pair| KeyValue { merged: true, ..*pair }));
     }
+}
+
+/// Whether a tag has a value behind it. Without one, the tag may be a text without quotes, as a password.
+fn is_behind_tag(content: &GraphContent<'_>) -> bool {
+    !matches!(content, GraphContent::Scalar { text, .. } if text.is_empty())
+}
+
+/// Whether a tag is a word, as `vault`, and hardly a password.
+fn is_tag_name(tag: &str) -> bool {
+    tag.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '-' | '_' | '/' | ':' | '.'))
 }

@@ -116,7 +116,12 @@ impl<'a> Events<'a> {
             };
             let escape =
                 "remove the character, or write it as an escape between double quotes, such as \"\\x07\"";
-            let help = if text.as_bytes()[offset] == 0 { UTF16 } else { escape };
+            let zeros = text.matches('\0').count();
+            let help = match text.as_bytes()[offset] {
+                0 if zeros >= bytes.len() / 3 => UTF16,
+                0 => "remove the character; a crash can leave it in a file that was being written",
+                _ => escape,
+            };
             return Err(syntax(message, help, place_after(&text[..offset])));
         }
         Ok(Events { parser: Parser::new(text), text, mark_length })

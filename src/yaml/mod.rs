@@ -21,6 +21,7 @@ use crate::base::error::Result;
 use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
 use compose::{Data, Node};
+pub use slip::is_tight_mapping;
 
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.
 pub fn parse_value(text: &str) -> Result<Value> {

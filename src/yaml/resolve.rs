@@ -235,7 +235,7 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
             .ok_or_else(|| invalid("base64 data")),
         Tag::Timestamp => timestamp::construct(text),
         Tag::Omap | Tag::Pairs | Tag::Set | Tag::Seq | Tag::Map | Tag::Merge | Tag::Value => {
-            Err(Kind::YamlTag {})
+            Err(Kind::YamlTag { tag: None })
         }
     }
 }

@@ -84,6 +84,18 @@ impl<'t> SlipPlace<'t> {
         if self.rest.starts_with('\t') || self.indentation_has_tab() {
             return Some("indent with spaces, not with a tab".into());
         }
+        if let Some(marker) = self.lines.iter().position(|line| is_conflict_marker(line)) {
+            let help = "is a marker of a conflict of git: resolve it, and remove the markers";
+            return Some(format!("line {} {help}", marker + 1));
+        }
+        // A no-break space looks like a space, and is a letter.
+        let near = self.begun.unwrap_or(self.line).min(self.line);
+        if let Some(at) =
+            (near..=self.line).find(|at| self.lines.get(*at).is_some_and(|line| line.contains('\u{a0}')))
+        {
+            let help = "has a no-break space (U+00A0), which YAML takes for a letter: write a space";
+            return Some(format!("line {} {help}", at + 1));
+        }
         // Templates of Jinja, which reclass does not read.
         if self.whole().contains("{%") {
             let help =
@@ -131,7 +143,7 @@ impl<'t> SlipPlace<'t> {
             NO_COMMA_IN_LIST => ('[', ']'),
             NO_COMMA_IN_MAPPING => ('{', '}'),
             NO_KEY | NO_DASH if self.before.trim().is_empty() => {
-                return Some("the line needs the indentation of its neighbours".into());
+                return Some("indent the line like the lines around it".into());
             }
             _ => return None,
         };
@@ -165,7 +177,10 @@ impl<'t> SlipPlace<'t> {
         if !has_colon(text) {
             return self.missing_colon(above);
         }
-        Some(format!("the key needs the indentation of its neighbours: line {} is different", above + 1))
+        Some(format!(
+            "indent the key like the keys around it: the indentation of line {} is different",
+            above + 1
+        ))
     }
 
     /// A quote that closes before the text does.
@@ -190,6 +205,16 @@ impl<'t> SlipPlace<'t> {
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
         line[..blank].contains('\t')
     }
+}
+
+/// Whether a text consists of such words, as `a:1 b:2`: keys and values, if spaces are missing.
+pub fn is_tight_mapping(text: &str) -> bool {
+    !text.trim().is_empty() && text.split_whitespace().all(has_tight_colon)
+}
+
+/// Whether git wrote the line into a file with a conflict.
+fn is_conflict_marker(line: &str) -> bool {
+    ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
 }
 
 /// Whether a line has a key: a colon before a blank or the end.

@@ -339,7 +339,8 @@ fn mappings_that_change_nothing_are_in_the_graph_and_have_a_place() {
     // The node comes first, then the classes b and d.
     assert!(graph.contains("v0 --> v1") && graph.contains("v0 --> v2"), "{graph}");
     let found = text(&run(&folder, &["lint", "-b", ".", "-o", "concise", "--level", "info"]));
-    let redundant = "info: reclass-config.yml:1:26: 'b' is in already when 'n b' gives it, in its node";
+    let redundant =
+        "info: reclass-config.yml:1:26: 'b' is already included where 'n b' gives it, in its node";
     assert!(found.contains(redundant), "{found}");
 }
 

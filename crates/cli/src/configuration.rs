@@ -162,6 +162,12 @@ impl Configuration {
         if fault.site.is_some() {
             return fault;
         }
+        // The folder of the nodes in an inventory of Kapitan.
+        if let (Kind::DirectoryNotFound { path, .. }, Some(("nodes_uri", _))) = (&fault.kind, fault.setting())
+            && Path::new(path).with_file_name("targets").is_dir()
+        {
+            fault = fault.note("'targets' is beside it, as in inventories of Kapitan: -u targets", None);
+        }
         let Some((name, part)) = fault.setting() else { return fault };
         let part = part.map(str::to_owned);
         // If a folder setting is missing, other settings decide where the folder is.

@@ -80,7 +80,8 @@ pub fn diff(
 ) -> Result<Difference> {
     // Both sides read their files at the same time.
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
-    let (old, new) = (old?, new?);
+    let explained = |error| side::explained(error, options, names.0);
+    let (old, new) = (old.map_err(explained)?, new.map_err(explained)?);
     let mut redaction = Redaction::none();
     if !show_secrets {
         redaction = Redaction::of(new.inventory.settings());

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::groups::Group;
 use super::values::Section;
 use crate::analysis::explain::{ValuePlaces, Wanted, environment, places, values_without};
-use crate::base::error::{Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Kind, Note, Result};
 use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
+use crate::base::similar;
 use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, NodeRequest};
@@ -92,6 +93,28 @@ impl Side {
         }
         Ok(Side { inventory, settings_file: None })
     }
+}
+
+/// The error of a side. An unknown revision may be a typing error, or the name of a node, which comes after both
+/// states.
+pub(super) fn explained(mut error: Error, options: &Map, old: &str) -> Error {
+    for fault in error.faults_mut() {
+        let Kind::Revision { revision, .. } = &fault.kind else { continue };
+        let nodes = Inventory::open(options).ok().and_then(|inventory| inventory.nodes().ok());
+        let text = if nodes.is_some_and(|nodes| nodes.iter().any(|node| **node == **revision)) {
+            let old = if revision == old { "HEAD" } else { old };
+            format!("'{revision}' is a node; nodes come after both states: diff {old} . {revision}")
+        } else {
+            let base = options.get("inventory_base_uri").and_then(Value::as_str).unwrap_or(".");
+            let known = super::revisions(Path::new(base));
+            let Some(similar) = similar::nearest(revision, known.iter().map(String::as_str)) else {
+                continue;
+            };
+            format!("'{similar}' is similar")
+        };
+        fault.notes.push(Note { text, site: None });
+    }
+    error
 }
 
 /// Fills in the places of the changed values on one side, and hides values that depend on secrets. `form` gives a

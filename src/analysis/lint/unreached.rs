@@ -53,7 +53,10 @@ impl<'l> Walk<'_, 'l> {
                     self.state[*at] = VisitState::Done;
                     path.pop();
                 }
-                Some((entry, None)) => self.missing(entry),
+                Some((entry, None)) => {
+                    let leading = path.iter().map(|(at, _)| *at).collect::<Vec<_>>();
+                    self.missing(entry, &leading);
+                }
                 Some((entry, Some(class))) if self.state[class] == VisitState::Active => {
                     self.report_cycle(&path, class, entry);
                 }
@@ -87,7 +90,9 @@ impl<'l> Walk<'_, 'l> {
         layer.map_or(&[], |layer| &layer.classes)
     }
 
-    fn missing(&mut self, entry: &ClassEntry) {
+    /// Reports an entry without a class. `leading` are the files that lead to it: no similar name is one of
+    /// theirs.
+    fn missing(&mut self, entry: &ClassEntry, leading: &[usize]) {
         let name = entry.lookup.to_string();
         let computation = self.linter.context;
         if computation.ignored.is_some_and(|ignored| ignored.matches(&name).unwrap_or(false)) {
@@ -99,7 +104,9 @@ impl<'l> Walk<'_, 'l> {
             let similar = || crate::base::similar::class(name, self.classes.names());
             is_sought.then(similar).flatten().map(str::to_owned)
         });
-        let similar = similar.clone().filter(|_| !entry.wild);
+        let name_of = |at: &usize| self.linter.survey.files.get(*at).map(|file| &*file.name);
+        let is_leading = |similar: &String| leading.iter().filter_map(name_of).any(|name| name == similar);
+        let similar = similar.clone().filter(|similar| !entry.wild && !is_leading(similar));
         let written = entry.name.to_string();
         self.report(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
     }
@@ -114,7 +121,7 @@ impl<'l> Walk<'_, 'l> {
     fn report(&mut self, kind: Kind, entry: &ClassEntry) {
         let mut fault = Fault::new(kind).at(entry.origin);
         fault.site = self.linter.site(entry.origin);
-        if let (Kind::ClassNotFound { .. }, Some(note)) = (&fault.kind, entry.pattern_note()) {
+        if let (Kind::ClassNotFound { .. }, Some(note)) = (&fault.kind, entry.missing_note()) {
             fault = fault.note(note, None);
         }
         self.found.push(fault);

@@ -9,6 +9,13 @@ impl Kind {
     }
 
     fn full_help(&self) -> Option<String> {
+        if let Kind::UnknownSection { name, .. }
+        | Kind::ClassNameInvalid { name, .. }
+        | Kind::ClassNotFound { written: name, .. } = self
+            && name.contains(NO_BREAK)
+        {
+            return Some(NO_BREAK_HELP.into());
+        }
         if let Some(name) = self.similar() {
             return Some(format!("'{name}' is similar"));
         }
@@ -19,9 +26,22 @@ impl Kind {
             Kind::SettingPattern { message, .. } if message.contains("limit for backtracking") => {
                 Some("'limit_backtracking' is the limit".into())
             }
-            Kind::MergeType { setting: Some(setting), .. } => {
-                Some(format!("set '{setting}: true' to allow it"))
+            Kind::MergeType { tight: true, .. } => {
+                Some("if the scalar is a key with its value, a space is missing after its ':'".into())
             }
+            Kind::MergeType { setting, replacing, .. } => {
+                let replacing = replacing.as_ref().map(|key| format!("the key '{key}' replaces the earlier value"));
+                let setting = setting.map(|setting| format!("the setting '{setting}: true' allows it everywhere"));
+                let ways: Vec<String> = replacing.into_iter().chain(setting).collect();
+                (!ways.is_empty()).then(|| ways.join("; "))
+            }
+            Kind::YamlTag { tag: Some(tag) } if matches!(tag.as_str(), "=" | "<<") => {
+                Some(format!("a plain '{tag}' has a meaning of its own in YAML 1.1; in quotes it is text"))
+            }
+            Kind::YamlTag { tag: Some(_) } => {
+                Some("tags of other programs have no meaning here; in quotes it is text".into())
+            }
+            Kind::YamlTag { tag: None } => Some("a text that begins with '!' needs quotes".into()),
             Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
                 "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
                     .into(),
@@ -32,12 +52,6 @@ impl Kind {
             }
             // An integer of too many digits or parts.
             Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
-            Kind::SectionType { expected: "list", found: "string", .. } => {
-                Some("each entry needs '- ' in front of it, with a space".into())
-            }
-            Kind::SectionType { expected: "mapping", found: "string", .. } => {
-                Some("each key needs ': ' behind it, with a space".into())
-            }
             Kind::GrainsUnknown { .. } => {
                 Some("name a file with the grains: --grains PATH, or the setting 'known_grains'".into())
             }
@@ -91,10 +105,70 @@ impl Kind {
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),
-            _ => None,
+            _ => self.language_help(),
         }
     }
+
+    /// The help for a file that is YAML, and no node or class file of reclass.
+    fn language_help(&self) -> Option<String> {
+        let help = match self {
+            Kind::UnknownSection { .. } => "a parameter belongs below 'parameters:'",
+            Kind::SectionType { expected: "list", found: "mapping", .. } => {
+                "each entry needs '- ' in front of it, and no ':' behind it"
+            }
+            Kind::SectionType { expected: "list", .. } => {
+                "each entry needs '- ' in front of it, with a space"
+            }
+            Kind::SectionType { expected: "mapping", found: "list", .. } => {
+                "write 'key: value' on each line, without '- ' in front of it"
+            }
+            Kind::SectionType { expected: "mapping", .. } => "each key needs ': ' behind it, with a space",
+            Kind::EntryType { found: "mapping", .. } => "remove the ':' behind the name",
+            Kind::EntryType { found: "null", .. } => "remove the '-', or write a name behind it",
+            Kind::EntryType { found: "list", .. } => "write each name on a line of its own, behind one '- '",
+            Kind::EntryType { .. } => "in quotes it is a name",
+            Kind::ClassNameInvalid { name, .. } if name.contains(" -") => {
+                "YAML joins a line to the one above if it is indented more: each '- ' needs the same column"
+            }
+            Kind::ClassNameInvalid { name, .. } if name.contains('/') && !name.contains(' ') => {
+                let file = [".yml", ".yaml"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+                let file = file.strip_suffix("/init").unwrap_or(file);
+                let file = file.trim_start_matches("./").strip_prefix("classes/").unwrap_or(file);
+                return Some(format!(
+                    "'.' separates the parts of a name: '{}'",
+                    file.trim_matches('/').replace('/', ".")
+                ));
+            }
+            Kind::ClassNameInvalid { name, .. } if name.contains(' ') => {
+                "each name needs a line of its own, with '- ' in front of it"
+            }
+            Kind::ClassCycle { .. } => {
+                "remove one of these entries, or move what both need into a class of its own"
+            }
+            Kind::ReferenceCycle { .. } => {
+                "give one of these parameters a value that does not lead back to it"
+            }
+            Kind::ReferenceNotFound { missing, container, .. }
+                if container.is_empty() && matches!(missing.as_str(), "parameters" | "pillar") =>
+            {
+                return Some(format!("a path begins below 'parameters', so '{missing}' is not part of it"));
+            }
+            Kind::ReferenceSyntax { message } if message.ends_with("is not closed by '}'") => {
+                "write '}' behind the path; '\\${' is the text '${'"
+            }
+            Kind::DefaultSyntax { message, .. } if message.contains("flow mapping") => {
+                "the first '}' ends the reference: write '\\}' for one in the default"
+            }
+            _ => return None,
+        };
+        Some(help.to_owned())
+    }
 }
+
+/// U+00A0, which looks like a space and is a letter for YAML.
+const NO_BREAK: char = '\u{a0}';
+const NO_BREAK_HELP: &str =
+    "it contains a no-break space (U+00A0), which YAML takes for a letter: write a space";
 
 /// The help for an error of the operating system.
 fn system_help(message: &str) -> Option<&'static str> {
@@ -104,7 +178,7 @@ fn system_help(message: &str) -> Option<&'static str> {
         ("its group", "edit it as a member of that group or as root, or give the file another group"),
         ("cannot be kept", "edit it as a user who may set the attribute, or take the attribute away"),
         ("permission denied", "give the user that runs this the right to it, and to the folders above it"),
-        ("no such file or directory", "look for a wrong name, and for a broken link"),
+        ("no such file or directory", "check the name; it may also be a broken symbolic link"),
         ("input/output error", "look for the failure of the disk in the system log"),
         ("no space left on device", "make room on the disk"),
         ("file too large", "raise the limit of the size of files, 'ulimit -f'"),

@@ -186,10 +186,10 @@ kinds! {
     /// A file is not YAML, or `PyYAML` would reject it (Y5). The help names the probable slip.
     YamlSyntax { message: String, help: Option<String> } "yaml-syntax" 65
         "{message}";
-    /// A value has a tag that YAML 1.1 does not define (Y3). The message does not show the tag, because a
-    /// password without quotes may look like one.
-    YamlTag { } "yaml-tag" 65
-        "unknown tag";
+    /// A value has a tag that YAML 1.1 does not define (Y3). The message shows the tag only if a value is behind
+    /// it: a password without quotes may look like a tag.
+    YamlTag { tag: Option<String> } "yaml-tag" 65
+        "unknown tag{}", tag.as_ref().map_or_else(String::new, |tag| format!(" '{tag}'"));
     /// A file exceeds a limit on its size, its depth, or the number of its values, aliases included. If a
     /// setting is the limit, the message names it.
     YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
@@ -258,9 +258,15 @@ kinds! {
     /// cycle.
     ReferenceCycle { cycle: String } "reference-cycle" 65
         "references form a cycle: {cycle}";
-    /// Two layers give a parameter types that do not merge (M2). If a setting allows it, the message names
-    /// this setting. The prefix `~` in front of the key replaces the earlier value instead.
-    MergeType { later: &'static str, earlier: &'static str, setting: Option<&'static str> } "merge-type" 65
+    /// Two layers give a parameter types that do not merge (M2). The prefix `~` in front of the key replaces the
+    /// earlier value. If a setting allows the merge everywhere, the message names this setting.
+    MergeType {
+        later: &'static str,
+        earlier: &'static str,
+        setting: Option<&'static str>,
+        replacing: Option<String>,
+        tight: bool
+    } "merge-type" 65
         "cannot merge a {later} over a {earlier}";
     /// A later layer changes a value whose key has the prefix `=` (M5).
     ConstantChanged { } "constant-changed" 65

@@ -28,6 +28,12 @@ impl Fault {
 }
 
 impl Kind {
+    /// Whether it is a warning about a whole file, which may be the cause of an error elsewhere. An error of a
+    /// node has those of its files behind it.
+    pub fn is_about_file(&self) -> bool {
+        matches!(self, Kind::UnknownSection { .. } | Kind::DuplicateKey { .. } | Kind::FileEmpty { .. })
+    }
+
     /// The setting that caused it, and the key or text in its value.
     pub(super) fn setting(&self) -> Option<(&str, Option<&str>)> {
         match self {

@@ -36,7 +36,8 @@ impl Linearizer<'_> {
             }
             return;
         }
-        let (folder, similar) = self.lookup.missing_hint(name);
+        let leading: Vec<&str> = self.active.iter().map(|(_, name, _)| &**name).collect();
+        let (folder, similar) = self.lookup.missing_hint(name, &leading);
         let kind = Kind::ClassNotFound {
             name: name.to_string(),
             written: entry.name.to_string(),
@@ -45,7 +46,7 @@ impl Linearizer<'_> {
             similar: similar.filter(|_| entry.template.is_none() && !entry.wild),
         };
         let fault = self.place(Fault::new(kind), entry.origin, by);
-        let fault = match entry.pattern_note() {
+        let fault = match entry.missing_note() {
             Some(note) => fault.note(note, None),
             None => fault,
         };

@@ -55,7 +55,8 @@ pub fn class_entry(
             }
         };
     let alternatives = alternatives.into_iter().map(Text::from).collect();
-    Ok(ClassEntry { name, lookup, alternatives, template, wild, origin })
+    let relative = written.starts_with('.');
+    Ok(ClassEntry { name, lookup, alternatives, template, wild, relative, origin })
 }
 
 /// The absolute form of a relative name, as the forks compute it: each leading dot removes one part of the

@@ -76,7 +76,8 @@ pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Findin
             let names: Vec<String> = others.iter().take(NAMED).map(|name| format!("'{name}'")).collect();
             let more = if others.len() > NAMED { ", …" } else { "" };
             let what = if others.len() == 1 { "node" } else { "nodes" };
-            let text = format!("the same in {} further {what}: {}{more}", others.len(), names.join(", "));
+            let text =
+                format!("{} more {what} with the same problem: {}{more}", others.len(), names.join(", "));
             finding.fault.notes.push(Note { text, site: None });
         }
     }

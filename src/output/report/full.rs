@@ -16,9 +16,12 @@ const MOST_CAUSES: usize = 20;
 /// The faults with excerpts of the source. `read` returns the text of a file by its path.
 pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
     let sources = Sources::new(read);
-    let parts: Vec<String> =
-        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, &sources)).collect();
-    parts.join("\n\n")
+    let part = |fault: &Fault| {
+        // `empty_files: error` makes an error of this warning, which is then the first.
+        let is_beside = fault.kind.is_about_file() && fault != error.first();
+        render(fault, if is_beside { &Level::WARNING } else { &Level::ERROR }, colour, &sources)
+    };
+    error.faults().iter().map(part).collect::<Vec<String>>().join("\n\n")
 }
 
 /// A warning in the same form.

@@ -82,9 +82,25 @@ fn list() -> String {
 fn first_sentence(code: &str) -> String {
     let [(_, mark, page), _] = PAGES;
     let section = plain(section(page, mark, code).unwrap_or_default());
-    let line = section.lines().next().unwrap_or_default();
+    let line = without_ruling(section.lines().next().unwrap_or_default());
     match line.split_once(". ") {
         Some((sentence, _)) => format!("{sentence}."),
+        None => line,
+    }
+}
+
+/// A sentence without the number of its ruling, as ` (S7)`.
+fn without_ruling(line: &str) -> String {
+    let is_ruling = |inside: &str| {
+        let digits = inside.strip_prefix(|c: char| c.is_ascii_uppercase());
+        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let ruling = line.match_indices(" (").find_map(|(at, _)| {
+        let inside = line[at + 2..].split(')').next()?;
+        is_ruling(inside).then_some(at..at + inside.len() + 3)
+    });
+    match ruling {
+        Some(range) => [&line[..range.start], &line[range.end..]].concat(),
         None => line.to_owned(),
     }
 }

@@ -80,16 +80,16 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 let origin = Origin { file, node };
                 let message = match patterns.get(&origin) {
                     Some(pattern) => {
-                        format!("all classes that match '{pattern}' are in already here, in {nodes}")
+                        format!("all classes that match '{pattern}' are already included here, in {nodes}")
                     }
-                    None => format!("'{class}' is in already when it is listed here, in {nodes}"),
+                    None => format!("'{class}' is already included where it is listed here, in {nodes}"),
                 };
                 found.push(linter.at(RULE.id, message, origin));
             }
             // The classes that a mapping gives to a node that cannot be linearized are unknown.
             ListEntry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
             ListEntry::Mapped(shown, _) => {
-                let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");
+                let message = format!("'{class}' is already included where '{shown}' gives it, in {nodes}");
                 let setting = Some(("class_mappings", shown));
                 found.push(Fault { setting, ..lint_fault(RULE.id, message, None) });
             }

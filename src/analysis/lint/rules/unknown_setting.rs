@@ -3,7 +3,7 @@ use crate::analysis::lint::prelude::*;
 pub const RULE: Rule = Rule {
     id: "unknown-setting",
     level: Level::Warning,
-    about: "A setting that nobody knows.",
+    about: "No setting has this name.",
     text: "```yaml
 # Bad: reclass-config.yml
 compose_node_names: true

@@ -7,7 +7,7 @@ use crate::analysis::lint::prelude::*;
 pub const RULE: Rule = Rule {
     id: "value-repeated",
     level: Level::Info,
-    about: "A value is set to what it is already, in every node that has the file.",
+    about: "A file sets a value that every node with this file already has.",
     text: "The rule looks at parameters and exports. It also reports a value that repeats a constant. It accepts a value with a prefix of its own, which has an effect whatever the value is, and everything below a `~`, which takes away what would be repeated.
 
 ```yaml
@@ -99,7 +99,7 @@ fn check_section(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fa
     for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| checked.contains(&one.id)) {
         let path = join_path(path, &linter.context.settings.delimiter);
         let named = section.named(&path);
-        let message = format!("{named} is set to what it is already, in every node that has this file");
+        let message = format!("{named} has this value already, in every node that has this file");
         let fault = linter.about(RULE.id, message, one.origin, path, section);
         found.push(fault.note("it is set here, in the first of them", linter.site(first)));
     }
