@@ -470,6 +470,12 @@ impl<'a> Evaluator<'a> {
                 Part::Reference(reference) => {
                     let found = self.resolve(reference, source, origin)?;
                     let value = self.deep_found(&found)?;
+                    if self.settings.verbose_warnings && matches!(value, Value::Map(_) | Value::List(_)) {
+                        let (reference_text, found) = (reference.written.to_string(), value.type_name());
+                        let kind = Kind::ContainerInText { reference: reference_text, found };
+                        let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
+                        self.warn(warning);
+                    }
                     match &value {
                         Value::Str(text) => out.push_str(text),
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),

@@ -68,6 +68,10 @@ impl<'a> FileText<'a> {
         check(&written);
     }
 
+    pub fn is_class(&self) -> bool {
+        self.file.is_class
+    }
+
     /// The sections of the file with their names.
     pub fn sections(&self) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
         let entries = match &self.document.root {

@@ -22,7 +22,7 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::merge_options::{Declaration, of_settings};
 use crate::model::query::Query;
-use crate::model::slot::MapSlot;
+use crate::model::slot::{MapSlot, Slot};
 
 /// Checks one state of an inventory.
 pub struct Linter<'a> {
@@ -33,6 +33,8 @@ pub struct Linter<'a> {
     pub secrets: Secrets,
     pub plain: Plain,
     pub prefixes: Prefixes,
+    /// The first two keys of the parameters that files set, joined by the delimiter.
+    set: FxHashSet<String>,
     /// Whether a merge option makes mappings in lists merge.
     pub has_keyed_lists: bool,
     /// Which nodes of the survey are checked.
@@ -68,6 +70,7 @@ impl<'a> Linter<'a> {
             secrets: Secrets::of(computation.settings),
             plain: Plain::new(computation.settings, &survey),
             settled: settled_layers(&survey, &prefixes),
+            set: first_keys(&survey, &prefixes, &computation.settings.delimiter),
             prefixes,
             has_keyed_lists: has_keyed_lists(computation.settings, &survey),
             chosen,
@@ -189,6 +192,14 @@ impl<'a> Linter<'a> {
         file.is_class && file.nodes.is_empty() && self.broken.is_none()
     }
 
+    /// Whether some file sets the parameter that the first two keys of a path name.
+    pub fn sets(&self, path: &str) -> bool {
+        let delimiter = &self.context.settings.delimiter;
+        let mut ends = path.match_indices(&**delimiter).map(|(at, _)| at);
+        let end = ends.nth(1).unwrap_or(path.len());
+        self.set.contains(&path[..end])
+    }
+
     /// The layers in etcd that a node has, each once.
     pub fn etcd_layers(&self) -> Vec<&Arc<Layer>> {
         if self.context.inputs.etcd.is_none() {
@@ -241,6 +252,20 @@ fn settled_layers(survey: &Survey, prefixes: &Prefixes) -> FxHashMap<FileId, [Ar
         .filter(|layer| MergedSection::ALL.iter().any(|section| section.of(layer).prefixed))
         .map(|layer| (layer.file, MergedSection::ALL.map(|section| settled(section.of(layer), prefixes))))
         .collect()
+}
+
+/// The first two keys of the parameters of all files, joined by the delimiter.
+fn first_keys(survey: &Survey, prefixes: &Prefixes, delimiter: &str) -> FxHashSet<String> {
+    let mut keys = FxHashSet::default();
+    let maps = survey.files.iter().filter_map(|file| Some(&file.layer.as_ref().ok()?.parameters));
+    for (key, slot) in maps.flat_map(|map| &map.entries) {
+        let (Slot::Map(below), Some(name)) = (slot, key.as_str().map(|key| prefixes.bare(key))) else {
+            continue;
+        };
+        let inner = below.entries.keys().filter_map(Key::as_str);
+        keys.extend(inner.map(|inner| format!("{name}{delimiter}{}", prefixes.bare(inner))));
+    }
+    keys
 }
 
 /// The part of an answer that lint keeps.

@@ -3,10 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::linter::{Linter, MergedSection};
+use crate::analysis::survey::SurveyedFile;
 use crate::base::pystr;
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
 use crate::evaluate::site;
+use crate::model::layer::ClassEntry;
 use crate::model::query::Query;
 use crate::model::slot::Slot;
 use crate::model::template::{Reference, Template};
@@ -88,6 +90,20 @@ pub fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &
         Slot::Text(..) | Slot::Query(..) => *dynamic = true,
         _ => {}
     }
+}
+
+/// A file that keeps the use of `_param` from being known, and why: it is in error, or includes a class that is
+/// missing.
+pub fn gap<'l>(linter: &'l Linter<'_>) -> Option<(&'l SurveyedFile, &'static str)> {
+    let classes = linter.survey.class_files();
+    linter.survey.files.iter().enumerate().find_map(|(at, file)| {
+        let Ok(layer) = &file.layer else { return Some((file, "this file is in error")) };
+        let is_missing = |entry: &ClassEntry| {
+            entry.template.is_none() && !entry.wild && classes.named(entry, at).is_empty()
+        };
+        let misses = layer.classes.iter().any(is_missing);
+        misses.then_some((file, "a class that this file includes is missing"))
+    })
 }
 
 /// Visits the queries in the parameters of all files, with their paths.

@@ -142,6 +142,9 @@ impl Kind {
             Kind::ClassNameInvalid { name, .. } if name.contains(' ') => {
                 "each name needs a line of its own, with '- ' in front of it"
             }
+            Kind::ContainerInText { .. } => {
+                "refer to a value in it; a reference that stands alone keeps the type of its value"
+            }
             Kind::ClassCycle { .. } => {
                 "remove one of these entries, or move what both need into a class of its own"
             }

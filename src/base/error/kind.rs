@@ -317,6 +317,9 @@ kinds! {
     /// A reference leads nowhere, and its default is used (R12).
     DefaultUsed { reference: String } "default-used" 65
         "'{reference}' does not exist, its default is used";
+    /// A reference inside of a text leads to a mapping or a list, which becomes text as Python writes it (R2).
+    ContainerInText { reference: String, found: &'static str } "container-in-text" 65
+        "'{reference}' is a {found}, and becomes a part of a text as Python writes it";
     /// A later layer replaces a value with references, so these were never resolved (R12). An error in them
     /// would not show.
     DroppedUnrendered { } "dropped-unrendered" 65

@@ -100,6 +100,7 @@ impl Kind {
             | Kind::DefaultSyntax { .. }
             | Kind::OverwrittenReference { .. }
             | Kind::DefaultUsed { .. }
+            | Kind::ContainerInText { .. }
             | Kind::DroppedUnrendered { .. }
             | Kind::QueryEmbedded { .. }
             | Kind::QueryInExport { .. }

@@ -6,10 +6,12 @@ mod class_skipped;
 mod class_unused;
 mod configuration_unread;
 mod constant_held;
+mod container_in_text;
 mod default_unused;
 mod default_used;
 mod dropped_unrendered;
 mod duplicate_key;
+mod environment_of_class;
 mod etcd_orphan;
 mod file_empty;
 mod listed_twice;
@@ -30,6 +32,7 @@ mod scalar_misread;
 mod secret_plain;
 mod setting_odd;
 mod tab;
+mod text_like_reference;
 mod unknown_section;
 mod unknown_setting;
 mod value_repeated;
@@ -37,6 +40,7 @@ mod wildcard_order;
 
 use super::rule::Rule;
 use crate::base::error::Kind;
+use crate::base::similar::nearest;
 
 macro_rules! rules {
     ($($rule:ident)*) => { &[$($rule::RULE),*] };
@@ -48,9 +52,10 @@ pub const RULES: &[Rule] = rules! {
     duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
     class_skipped overwritten_reference listed_twice removal_without_effect class_from_pillar
     merge_option_unused merge_option_conflict wildcard_order override_without_effect constant_held
-    parameter_never_set query_without_exports query_unanswered scalar_misread secret_plain tab
-    odd_name etcd_orphan class_unused class_redundant value_repeated default_unused parameter_unused
-    parameter_optional node_unmapped scalar_implicit default_used dropped_unrendered
+    parameter_never_set query_without_exports query_unanswered scalar_misread secret_plain
+    container_in_text text_like_reference environment_of_class tab odd_name etcd_orphan class_unused
+    class_redundant value_repeated default_unused parameter_unused parameter_optional node_unmapped
+    scalar_implicit default_used dropped_unrendered
 };
 
 /// The rule with this code.
@@ -67,5 +72,12 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 
 /// The code that is closest to a misspelled one.
 pub fn similar_code(code: &str) -> Option<&'static str> {
-    crate::base::similar::nearest(code, codes())
+    // `unsed-class` is `class-unused`.
+    let words = |code: &'static str| code.split('-');
+    let alike = |one: &str, other| one == other || nearest(one, [other]).is_some();
+    let is_meant = |known: &&'static str| {
+        words(known).count() == code.split('-').count()
+            && code.split('-').all(|word| words(known).any(|known| alike(word, known)))
+    };
+    nearest(code, codes()).or_else(|| codes().find(is_meant))
 }

@@ -1,5 +1,5 @@
 use super::parameter_optional;
-use crate::analysis::lint::param::{MOST_SIMILAR, PARAM, keys_set, references};
+use crate::analysis::lint::param::{MOST_SIMILAR, PARAM, gap, keys_set, references};
 use crate::analysis::lint::prelude::*;
 use crate::base::similar;
 
@@ -20,7 +20,7 @@ parameters: {_param: {address: 10.0.0.1}, listen: '${_param:address}'}
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let (set, dynamic) = keys_set(linter);
-    if dynamic || linter.survey.files.iter().any(|file| file.layer.is_err()) {
+    if dynamic || gap(linter).is_some() {
         return;
     }
     let mut known_similar: FxHashMap<&str, Option<&str>> = FxHashMap::default();

@@ -1,4 +1,4 @@
-use crate::analysis::lint::param::{PARAM, each_query, keys_set, references};
+use crate::analysis::lint::param::{PARAM, each_query, gap, keys_set, references};
 use crate::analysis::lint::prelude::*;
 use crate::base::path::split_path;
 use crate::base::pattern::Glob;
@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     id: "parameter-unused",
     level: Level::Info,
     about: "Nothing refers to a key of _param.",
-    text: "The rule looks at the references of all files, also of those that no node has, and at those of `class_mappings`. A reference such as `${_param:${flavor}_url}` uses every key that ends in `_url`; with more than 1,000 such references, every key counts as used. As long as any file is in error, one finding names this file, in place of all others.
+    text: "The rule looks at the references of all files, also of those that no node has, and at those of `class_mappings`. A reference such as `${_param:${flavor}_url}` uses every key that ends in `_url`; with more than 1,000 such references, every key counts as used. As long as any file is in error, or includes a class that is missing, one finding names this file, in place of all others.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -25,10 +25,10 @@ parameters: {_param: {port: 80}, listen: '${_param:port}'}
 const MOST_GLOBS: usize = 1_000;
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    if let Some(file) = linter.survey.files.iter().find(|file| file.layer.is_err()) {
+    if let Some((file, reason)) = gap(linter) {
         let message =
-            "which keys of _param are unused or never set is not known, as long as this file is in error";
-        found.push(lint_fault(RULE.id, message.into(), None).at_site(Site::file(file.path.clone())));
+            format!("which keys of _param are unused or never set is not known, as long as {reason}");
+        found.push(lint_fault(RULE.id, message, None).at_site(Site::file(file.path.clone())));
         return;
     }
     let delimiter = &linter.context.settings.delimiter;
