@@ -3,10 +3,15 @@
 //! This is only the policy. [`Redaction`](crate::output::redact::Redaction) applies it to answers, and the
 //! room `evaluate` to parameters.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::lock::Mutex;
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
+use crate::base::value::{Key, Map, Text, Value};
 
 /// The text in place of a secret.
 pub const MASK: &str = "***";
@@ -32,9 +37,20 @@ impl Cover {
 }
 
 /// The names of secret keys.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Secrets {
     keys: Vec<(Glob, Cover)>,
+    /// The covers of names: the same few names are the keys of all nodes.
+    known: Arc<Mutex<FxHashMap<Text, Cover>>>,
+}
+
+/// The most names whose cover is kept.
+const MOST_KNOWN: usize = 65_536;
+
+impl PartialEq for Secrets {
+    fn eq(&self, other: &Secrets) -> bool {
+        self.keys == other.keys
+    }
 }
 
 impl Secrets {
@@ -45,7 +61,7 @@ impl Secrets {
             None => (Glob::new(text), Cover::All),
         };
         let keys = settings.secret_keys.iter().map(|text| key(&text.to_lowercase()));
-        Secrets { keys: keys.collect() }
+        Secrets { keys: keys.collect(), known: Arc::default() }
     }
 
     /// Nothing is secret.
@@ -57,6 +73,7 @@ impl Secrets {
     #[must_use]
     pub fn and(mut self, other: Secrets) -> Secrets {
         self.keys.extend(other.keys);
+        self.known = Arc::default();
         self
     }
 
@@ -86,9 +103,25 @@ impl Secrets {
             (Cover::Scalars, None) => above.item(),
             // In paths of references, the index of a list is a text.
             (Cover::Scalars, Some(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => above.item(),
-            (_, Some(name)) => self.cover(name),
-            (Cover::Open, None) => Cover::Open,
+            _ => self.at_key(key),
         }
+    }
+
+    /// The values that a key hides.
+    fn at_key(&self, key: &Key) -> Cover {
+        let Value::Str(name) = &key.0 else { return Cover::Open };
+        if self.keys.is_empty() {
+            return Cover::Open;
+        }
+        if let Some(cover) = self.known.lock().get(name) {
+            return *cover;
+        }
+        let cover = self.cover(name);
+        let mut known = self.known.lock();
+        if known.len() < MOST_KNOWN {
+            known.insert(name.clone(), cover);
+        }
+        cover
     }
 
     /// The values hidden at a path.
