@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::secrets::{Cover, MASK, Secrets};
 use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
+use crate::base::value::Value;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
 
@@ -17,17 +17,16 @@ pub enum References {
     Kept,
 }
 
-/// The same parameters without the secrets in them.
+/// The same parameters without the secrets in them. A container without a secret is shared with them.
 pub fn without(secrets: &Secrets, map: &Arc<MapSlot>, references: References) -> Arc<MapSlot> {
-    if secrets.is_none() {
-        return map.clone();
-    }
-    Arc::new(Without { secrets, references }.map(map, Cover::Open))
+    let without = Without { secrets, references };
+    let redacted = if secrets.is_none() { None } else { without.map(map, Cover::Open) };
+    redacted.map_or_else(|| map.clone(), Arc::new)
 }
 
 /// The slot at a path without the secrets in it. `cover` says which values the keys of the path hide.
 pub fn slot_without(secrets: &Secrets, slot: &Slot, cover: Cover) -> Slot {
-    Without { secrets, references: References::Hidden }.slot(slot, cover)
+    Without { secrets, references: References::Hidden }.slot(slot, cover).unwrap_or_else(|| slot.clone())
 }
 
 struct Without<'s> {
@@ -35,38 +34,52 @@ struct Without<'s> {
     references: References,
 }
 
+/// `None` stands for something without a secret.
 impl Without<'_> {
-    fn map(&self, map: &MapSlot, cover: Cover) -> MapSlot {
-        let entries = self.entries(&map.entries, cover);
-        MapSlot { prefixed: map.prefixed, typed: map.typed, ..MapSlot::new(entries, map.origin, false) }
+    fn map(&self, map: &MapSlot, cover: Cover) -> Option<MapSlot> {
+        let entries = self.entries(&map.entries, cover)?;
+        let changed = MapSlot::new(entries, map.origin, false);
+        Some(MapSlot { prefixed: map.prefixed, typed: map.typed, ..changed })
     }
 
-    fn entries(&self, entries: &Entries, cover: Cover) -> Entries {
-        let slot =
-            |(key, slot): (&Key, &Slot)| (key.clone(), self.slot(slot, self.secrets.below(cover, key)));
-        entries.iter().map(slot).collect()
+    fn entries(&self, entries: &Entries, cover: Cover) -> Option<Entries> {
+        let slots = entries.iter().map(|(key, slot)| (slot, self.secrets.below(cover, key)));
+        Entries::with_keys_of(entries, self.slots(slots)?)
     }
 
-    fn slot(&self, slot: &Slot, cover: Cover) -> Slot {
+    /// Slots, each with its cover.
+    fn slots<'a>(&self, slots: impl Iterator<Item = (&'a Slot, Cover)> + Clone) -> Option<Vec<Slot>> {
+        let mut found = slots.clone().enumerate();
+        let (first, slot) = found.find_map(|(at, (slot, cover))| Some((at, self.slot(slot, cover)?)))?;
+        let before = slots.take(first).map(|(slot, _)| slot.clone());
+        let behind = found.map(|(_, (slot, cover))| self.slot(slot, cover).unwrap_or_else(|| slot.clone()));
+        Some(before.chain([slot]).chain(behind).collect())
+    }
+
+    fn slot(&self, slot: &Slot, cover: Cover) -> Option<Slot> {
         grow(|| match slot {
-            Slot::Value(value, origin) => Slot::Value(self.secrets.hide(value, cover, &|_| false), *origin),
-            Slot::Text(..) | Slot::Query(..) if cover == Cover::Open => slot.clone(),
-            Slot::Text(template, origin) if self.references == References::Kept => {
-                Slot::Text(masked(template), *origin)
+            Slot::Value(value, origin) => {
+                let hidden = self.secrets.hide(value, cover, &|_| false);
+                (hidden != *value).then_some(Slot::Value(hidden, *origin))
             }
-            Slot::Text(_, origin) | Slot::Query(_, origin) => Slot::Value(Value::text(MASK), *origin),
+            Slot::Text(..) | Slot::Query(..) if cover == Cover::Open => None,
+            Slot::Text(template, origin) if self.references == References::Kept => {
+                Some(Slot::Text(masked(template), *origin))
+            }
+            Slot::Text(_, origin) | Slot::Query(_, origin) => Some(Slot::Value(Value::text(MASK), *origin)),
             Slot::List(list) => {
-                let items = list.items.iter().map(|item| self.slot(item, cover.item())).collect();
-                Slot::List(Arc::new(ListSlot::new(items, list.origin)))
+                let items = self.slots(list.items.iter().map(|item| (item, cover.item())))?;
+                Some(Slot::List(Arc::new(ListSlot::new(items, list.origin))))
             }
             Slot::Raw(raw) => {
-                Slot::Raw(Arc::new(RawSlot::new(self.entries(&raw.entries, cover), raw.origin)))
+                Some(Slot::Raw(Arc::new(RawSlot::new(self.entries(&raw.entries, cover)?, raw.origin))))
             }
-            Slot::Map(map) => Slot::Map(Arc::new(self.map(map, cover))),
+            Slot::Map(map) => Some(Slot::Map(Arc::new(self.map(map, cover)?))),
             Slot::Stack(stack) => {
-                let entry =
-                    |entry: &StackEntry| StackEntry { slot: self.slot(&entry.slot, cover), ..entry.clone() };
-                Slot::Stack(Arc::new(StackSlot::new(stack.entries.iter().map(entry).collect())))
+                let slots = self.slots(stack.entries.iter().map(|entry| (&entry.slot, cover)))?;
+                let entries = stack.entries.iter().zip(slots);
+                let entries = entries.map(|(entry, slot)| StackEntry { slot, ..entry.clone() });
+                Some(Slot::Stack(Arc::new(StackSlot::new(entries.collect()))))
             }
         })
     }
