@@ -12,9 +12,11 @@
 //! count as the node's own.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use hashbrown::DefaultHashBuilder;
+use indexmap::Equivalent;
 use rustc_hash::FxHashSet;
 
 use super::memo::{Memo, SharedMemo, SlotKey};
@@ -66,7 +68,7 @@ impl OwnPaths {
 
     /// Whether `own` changes nothing in `classes` except at these paths. A new key is allowed without a path,
     /// if its map contains one of the paths: no stored result depends on a missing key.
-    fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
+    pub(crate) fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
         own.entries.iter().all(|(key, slot)| match (self.0.get(key), slot, classes.entries.get(key)) {
             (Some(OwnPath::At), ..) | (None, _, None) => true,
             (place, Slot::Map(own), Some(Slot::Map(classes))) => match place {
@@ -184,6 +186,21 @@ impl Evaluator<'_> {
         self.own_slots = own_slots.add(own, parameters).map(|()| own_slots);
     }
 
+    /// Whether the node's own paths could be marked.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.own_slots.is_some()
+    }
+
+    /// Whether anything since the last call depends on the node's own paths.
+    pub(crate) fn take_own(&mut self) -> bool {
+        std::mem::take(&mut self.own)
+    }
+
+    /// Records whether a result that is used depends on the node's own paths.
+    pub(crate) fn use_own(&mut self, own: bool) {
+        self.own |= own;
+    }
+
     /// The memo for other nodes, after a successful evaluation. `classes` are the merged parameters of the
     /// classes, `parameters` those of the node.
     pub fn into_class_memo(
@@ -202,7 +219,7 @@ impl Evaluator<'_> {
     }
 
     /// Records the use of an entry of a map.
-    pub(super) fn use_entry(&mut self, map: &MapSlot, key: &str) {
+    pub(crate) fn use_entry<K: ?Sized + Hash + Equivalent<Key>>(&mut self, map: &MapSlot, key: &K) {
         if let Some(own_slots) = &self.own_slots
             && own_slots.are_in(map)
             && let Some(index) = map.entries.get_index_of(key)

@@ -242,7 +242,7 @@ impl Evaluator<'_> {
             self.push_text(segment);
         }
         if let Some((RootSlot::In(map, _), _)) = &place {
-            self.use_entry(map, first);
+            self.use_entry(map, &**first);
         }
         // Mappings on the path need no computation.
         while let (Slot::Map(map), Some(segment)) = (slot, segments.get(depth)) {
@@ -251,7 +251,7 @@ impl Evaluator<'_> {
                 self.own = true;
                 return Ok(Err(self.missing(segments, depth, &Whnf::Map(map.clone()))));
             };
-            self.use_entry(map, segment);
+            self.use_entry(map, &**segment);
             slot = next;
             depth += 1;
         }
@@ -278,7 +278,7 @@ impl Evaluator<'_> {
         }
         self.push_text(segment);
         if let Whnf::Map(map) = &found.whnf {
-            self.use_entry(map, segment);
+            self.use_entry(map, &**segment);
         }
         let child = found.whnf.child(segment.as_ref() as &str, |length| list_index(segment, length));
         child.map(|child| self.child_whnf(child)).transpose()

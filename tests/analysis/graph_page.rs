@@ -19,6 +19,7 @@ use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
 use serde_json::Value as Json;
+use support::{answer, corpus};
 
 /// A file that tries to be markup, in an inventory of its own.
 const HOSTILE: &str = "parameters:\n  x: '</script><script>document.title=\"broken\"</script>'\n  \
@@ -165,6 +166,186 @@ fn the_values_of_steps_hide_secrets() {
     }
     let steps = parsed(&page.values)["steps"].to_string();
     assert!(steps.matches("replaces").count() >= 3, "{steps}");
+}
+
+/// A page, to be read without its numbers.
+struct Read {
+    overview: Json,
+    values: Json,
+    /// By leaf: path, value, written, place, steps, extra.
+    leaves: Vec<Vec<i64>>,
+}
+
+impl Read {
+    fn new(page: &PageData) -> Read {
+        let (overview, values) = (parsed(&page.overview), parsed(&page.values));
+        let columns: Vec<Vec<i64>> = values["leaves"].as_array().unwrap().iter().map(summed).collect();
+        let leaves = (0..columns[0].len()).map(|at| columns.iter().map(|column| column[at]).collect());
+        Read { leaves: leaves.collect(), overview, values }
+    }
+
+    fn row(&self, table: &str, at: &Json) -> &Json {
+        &self.values[table][usize::try_from(at.as_u64().unwrap()).unwrap()]
+    }
+
+    fn path(&self, at: &Json) -> String {
+        let row = self.row("paths", at);
+        let above = if at.as_u64().unwrap() > 1 { self.path(&row[0]) } else { String::new() };
+        above + row[1].as_str().unwrap()
+    }
+
+    fn place(&self, at: &Json) -> String {
+        let row = self.row("places", at);
+        let file = match usize::try_from(row[0].as_i64().unwrap()) {
+            Ok(file) => &self.overview["files"][file][0],
+            Err(_) => self.row("layers", &(-1 - row[0].as_i64().unwrap()).into()),
+        };
+        format!("{file}:{}:{}", row[1], row[2])
+    }
+
+    fn written(&self, at: &Json) -> String {
+        let row = self.row("written", at);
+        let targets = row[1].as_array().unwrap().iter().filter(|one| !one[2].is_null());
+        format!("{} {:?}", row[0], targets.map(|one| self.path(&one[2])).collect::<Vec<_>>())
+    }
+
+    /// All that the page says about the leaves of a node, in order.
+    fn node(&self, name: &str) -> Vec<String> {
+        let files = self.overview["files"].as_array().unwrap();
+        let node = files.iter().position(|file| file[0] == name).unwrap();
+        let mut found = Vec::new();
+        for root in self.values["roots"][node].as_array().unwrap() {
+            if let Some(container) = root.as_u64() {
+                self.container(name, usize::try_from(container).unwrap(), &mut found);
+            }
+        }
+        found
+    }
+
+    fn container(&self, name: &str, at: usize, found: &mut Vec<String>) {
+        for child in summed(&self.values["containers"][at]) {
+            let child = usize::try_from(child).unwrap();
+            match child % 2 {
+                0 => found.push(self.leaf(name, &self.leaves[child / 2])),
+                _ => self.container(name, child / 2, found),
+            }
+        }
+    }
+
+    fn leaf(&self, name: &str, row: &[i64]) -> String {
+        let row: Vec<Json> = row.iter().map(|number| (*number).into()).collect();
+        let steps = self.row("steps", &row[4]).as_array().unwrap().iter().map(|step| {
+            let (place, written, path) = (self.place(&step[2]), self.written(&step[3]), self.path(&step[4]));
+            format!("{} {} {place} {written} {path} {} {}", step[0], step[1], step[5], step[6])
+        });
+        let extra = self.row("extras", &row[5]);
+        let via = extra["via"].as_array().unwrap().iter();
+        let via = via.map(|one| self.written(&one[0]) + &self.place(&one[1])).collect::<Vec<_>>();
+        let targets = extra["targets"].as_array().unwrap().iter();
+        let targets = targets.map(|one| if one.is_null() { String::new() } else { self.path(one) });
+        // A page of one node knows no other one.
+        let answers = extra["answers"].as_u64().map(|at| self.row("answers", &at.into()).as_array().unwrap());
+        let named =
+            |one: &Json| self.overview["files"][usize::try_from(one.as_u64().unwrap()).unwrap()][0] == name;
+        let answers = answers.map(|nodes| nodes.iter().any(named));
+        format!(
+            "{} = {} {} {} {:?} {via:?} {:?} {answers:?}",
+            self.path(&row[0]),
+            self.row("values", &row[1]),
+            self.written(&row[2]),
+            self.place(&row[3]),
+            steps.collect::<Vec<_>>(),
+            targets.collect::<Vec<_>>(),
+        )
+    }
+}
+
+/// Numbers that are written as differences.
+fn summed(differences: &Json) -> Vec<i64> {
+    let numbers = differences.as_array().unwrap().iter().map(|number| number.as_i64().unwrap());
+    numbers
+        .scan(0, |sum, difference| {
+            *sum += difference;
+            Some(*sum)
+        })
+        .collect()
+}
+
+/// Compares each node in the page of all nodes with the page of this node alone. Returns the number of leaves.
+fn is_as_alone(inventory: &Inventory, nodes: &[&str]) -> usize {
+    let read = |globs: &[String]| {
+        let redaction = Redaction::of(inventory.settings());
+        data(inventory, globs, &redaction, &PageOptions::default()).map(|page| Read::new(&page))
+    };
+    let Ok(all) = read(&[]) else { return 0 };
+    let mut leaves = 0;
+    for node in nodes.iter().filter(|node| !node.contains(['*', '?', '['])) {
+        let Ok(alone) = read(&[(*node).to_owned()]) else { continue };
+        let (found, expected) = (all.node(node), alone.node(node));
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{node}");
+        }
+        assert_eq!(found.len(), expected.len(), "{node}");
+        leaves += found.len();
+    }
+    leaves
+}
+
+#[test]
+fn nodes_with_the_same_classes_are_explained_as_alone() {
+    let base = "exports: {port: '${port}'}\nparameters:\n  _param: {name: base, deep: {a: 1, b: 2}, old: x, id: base}\n  \
+        port: 80\n  url: '${_param:name}:${port}'\n  plain: {a: 1, b: [1, {c: '${port}'}]}\n  \
+        copy: ${_param:deep}\n  nested: ${_param:${_param:id}}\n  base: 1\n  password: ${_param:name}\n  \
+        secret: {password: HIDE, user: '${_param:name}'}\n  dsn: 'x${secret:password}'\n  whole: ${secret}\n  \
+        =fixed: {a: 1}\n  list: [1]\n  spare: ${gone::${_param:name}}\n  items: ['${_param:old}', x]\n  \
+        others: $[ exports:port ]\n  mine: $[ exports:port if exports:port == self:port ]\n";
+    let role = "classes: [base]\nparameters:\n  _param: {role: '${_param:name}', base: r}\n  url: 'r${url2}'\n  \
+        url2: '${_param:role}'\n  plain: {b: [2], d: '${list}'}\n  copy: {c: 3}\n  ~list: ['${_param:id}']\n";
+    let mut files = vec![
+        ("classes/base.yml".to_owned(), base.to_owned()),
+        ("classes/role.yml".to_owned(), role.to_owned()),
+        ("classes/more.yml".to_owned(), "parameters: {more: {of: '${port}'}, plain: {a: 2}}\n".to_owned()),
+    ];
+    let own = [
+        "_param: {name: N}",
+        "_param: {name: M, deep: {a: N}}\n  port: 81",
+        "_param: {id: base, new: '${url}'}\n  added: {here: '${_param:new}'}",
+        "fixed: {a: 2, b: 3}\n  list: [N]",
+        "~plain: {a: '${_param:name}'}\n  ~list: [N]",
+        "secret: {password: HIDE-N}\n  copy: {a: '${list}'}\n  spare: {}",
+        "_param: {name: N}\n  gone: ${nothing}",
+        "_param: {}\n  items: []",
+    ];
+    // Most classes are the same, so that nodes share the branches of the first ones too.
+    files.extend(
+        (0..5).map(|at| (format!("classes/c{at}.yml"), format!("parameters: {{c{at}: '${{port}}'}}\n"))),
+    );
+    for (at, own) in (0..96).zip(own.iter().cycle()) {
+        let classes = ["role", "base, more", "role, more"][at / 8 % 3];
+        let text = format!("classes: [c0, c1, c2, c3, c4, {classes}]\nparameters:\n  {own}\n")
+            .replace('N', &at.to_string());
+        files.push((format!("nodes/n{at}.yml"), text));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let folder = inventory(&files);
+    let names: Vec<String> = (0..96).map(|at| format!("n{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert!(is_as_alone(&open(folder.path()), &names) > 1_000);
+    let page = page_data(folder.path());
+    assert!(!page.values.contains("HIDE"), "{}", page.values);
+}
+
+#[test]
+fn the_nodes_of_the_corpus_are_explained_as_alone() {
+    let mut leaves = 0;
+    for case in corpus::load() {
+        let Ok(inventory) = answer::open(&case, &serde_json::Map::new()) else { continue };
+        let nodes: Vec<&str> = case.nodes.iter().map(|node| &**node).collect();
+        let every = nodes.len() / 3 + 1;
+        leaves += is_as_alone(&inventory, &nodes.into_iter().step_by(every).collect::<Vec<_>>());
+    }
+    println!("{leaves} leaves");
+    assert!(leaves > 5_000, "{leaves}");
 }
 
 /// The browser, if there is one.

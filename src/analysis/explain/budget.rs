@@ -7,10 +7,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::data::{ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace};
+use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
 use crate::base::error::{Fault, Kind};
 use crate::base::settings::Settings;
 use crate::base::size::ValueSize;
+use crate::base::source::Origin;
 use crate::base::value::Value;
 use crate::model::template::Template;
 use crate::model::visit::references as each;
@@ -59,18 +60,30 @@ impl Budget {
         self.take(EACH + LINK * links)
     }
 
-    /// Takes the cost of a part.
+    /// Takes the cost of a part of finished data.
     pub fn take_part(&self, part: &ValuePart) -> bool {
-        let places = part.via.iter().map(|one| links(&one.place)).sum::<usize>() + links(&part.place);
-        self.take(EACH + part.path.len() + places)
+        self.take(EACH + part.path.len() + links(part.place.chain.len()))
             && self.take_value(part.value.as_ref())
-            && self.take_value(part.written.as_ref())
+    }
+
+    /// Takes the cost of a leaf; `chain` is the number of links in the include chain of an origin.
+    pub fn take_leaf(&self, leaf: &Leaf, chain: impl Fn(Origin) -> usize) -> bool {
+        let place = |origin: Origin| links(chain(origin));
+        let places = leaf.via.iter().map(|(_, origin)| place(*origin)).sum::<usize>() + place(leaf.origin);
+        self.take(EACH + leaf.path.len() + places)
+            && self.take_value(leaf.value.as_ref())
+            && self.take_value(leaf.written.as_ref())
+    }
+
+    /// What was taken from the budget.
+    pub fn taken(&self) -> usize {
+        self.limit - self.remaining.get()
     }
 
     /// Takes the cost of a step without the traces of its references.
     pub fn take_step(&self, step: &Step) -> bool {
         let references = EACH * (step.references.len() + step.answers.len());
-        self.take(EACH + links(&step.place) + references)
+        self.take(EACH + links(step.place.chain.len()) + references)
             && self.take_value(Some(&step.written))
             && self.take_value(step.after.as_ref())
     }
@@ -107,7 +120,7 @@ impl Budget {
     }
 }
 
-/// Memory cost of the links of a place, in values.
-fn links(place: &ValuePlace) -> usize {
-    2 + 2 * place.chain.len()
+/// Memory cost of a place with this many links, in values.
+fn links(links: usize) -> usize {
+    2 + 2 * links
 }

@@ -3,12 +3,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::data::{ReferenceTrace, Step, ValuePart, ValueTrace};
+use super::data::{ReferenceTrace, Step, ValueTrace};
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
+
+/// The path of a part, its value and what is written.
+type CoveredPart<'p, V> = (&'p [Key], V, V);
 
 impl Redaction {
     /// Hides values that depend on secrets; `without` is the same trace without the secrets.
@@ -32,17 +35,11 @@ impl Redaction {
                 }
             }
             let without = without.map_or(&[][..], |without| &without.parts);
-            let mut by_path = None;
-            for (at, part) in trace.parts.iter_mut().enumerate() {
-                let same = without.get(at).filter(|without| without.path == part.path);
-                let same = same.or_else(|| {
-                    let by_path = by_path.get_or_insert_with(|| {
-                        without.iter().map(|part| (&*part.path, part)).collect::<FxHashMap<_, _>>()
-                    });
-                    by_path.get(&*part.path).copied()
-                });
-                self.cover_part(part, same);
-            }
+            let without: Vec<_> =
+                without.iter().map(|part| (&*part.path, &part.value, &part.written)).collect();
+            let parts = trace.parts.iter_mut();
+            let parts = parts.map(|part| (&*part.path, &mut part.value, &mut part.written));
+            self.cover_parts(parts, &without);
         });
     }
 
@@ -60,13 +57,29 @@ impl Redaction {
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
     }
 
-    fn cover_part(&self, part: &mut ValuePart, without: Option<&ValuePart>) {
-        self.cover_value(&part.path, &mut part.value, without.and_then(|part| part.value.as_ref()));
-        // The text may be a secret that a reference brings in.
-        let same = part.written == without.and_then(|part| part.written.clone());
-        part.written = part.written.as_ref().map(|written| {
-            if same { self.written(&part.path, written) } else { self.written_of_secret(written) }
-        });
+    /// Hides the values and texts that differ without the secrets. Returns the index of each one's counterpart.
+    pub(super) fn cover_parts<'p>(
+        &self,
+        parts: impl Iterator<Item = CoveredPart<'p, &'p mut Option<Value>>>,
+        without: &[CoveredPart<'_, &Option<Value>>],
+    ) -> Vec<Option<usize>> {
+        let mut by_path: Option<FxHashMap<&[Key], usize>> = None;
+        let mut cover = |(at, (path, value, written)): (usize, CoveredPart<'p, &'p mut Option<Value>>)| {
+            let counterpart = Some(at).filter(|at| without.get(*at).is_some_and(|(same, ..)| *same == path));
+            let counterpart = counterpart.or_else(|| {
+                let all = || without.iter().zip(0..).map(|((path, ..), at)| (*path, at)).collect();
+                by_path.get_or_insert_with(all).get(path).copied()
+            });
+            let same = counterpart.map(|at| without[at]);
+            self.cover_value(path, value, same.and_then(|(_, value, _)| value.as_ref()));
+            // The text may be a secret that a reference brings in.
+            let same = written.as_ref() == same.and_then(|(.., written)| written.as_ref());
+            *written = written.as_ref().map(|written| {
+                if same { self.written(path, written) } else { self.written_of_secret(written) }
+            });
+            counterpart
+        };
+        parts.enumerate().map(&mut cover).collect()
     }
 
     fn cover_references(&self, references: &mut [ReferenceTrace], without: Option<&[ReferenceTrace]>) {

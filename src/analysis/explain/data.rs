@@ -7,9 +7,9 @@ use serde::{Serialize, Serializer};
 
 use crate::base::error::{Fault, Link};
 use crate::base::path::KeyPath;
-use crate::base::source::Site;
+use crate::base::source::{Origin, Site};
 use crate::base::stack::grow;
-use crate::base::value::{Text, Value};
+use crate::base::value::{Key, Text, Value};
 use crate::evaluate::{Effect, ItemEffect};
 
 /// The provenance of everything requested. `docs/explain.md` describes its form as JSON. Secrets are masked.
@@ -244,6 +244,23 @@ pub struct ValuePart {
     pub place: ValuePlace,
     /// The references to the containers around it, outermost first.
     pub via: Vec<ReferencePlace>,
+}
+
+/// A leaf of a container, before its places are looked up.
+pub(crate) struct Leaf {
+    /// The full path.
+    pub path: Vec<Key>,
+    /// The value; `None` if it cannot be computed.
+    pub value: Option<Value>,
+    /// The value as written, if it is a reference or a query.
+    pub written: Option<Value>,
+    pub origin: Origin,
+    /// The number of keys up to the first list, if it is in one.
+    pub list: Option<usize>,
+    /// The references to the containers around it, outermost first: what is written, and where.
+    pub via: Vec<(Value, Origin)>,
+    /// Whether it depends on the node's own paths, if these are marked.
+    pub own: bool,
 }
 
 /// A reference whose value is a container.

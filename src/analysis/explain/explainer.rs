@@ -198,11 +198,18 @@ impl<'a> Explainer<'a> {
 
     /// The whole section, leaf by leaf.
     pub fn overview(&mut self) -> ValueTrace {
+        let trace = self.whole();
+        let merged = self.section().merged.clone();
+        let parts = self.parts(&[], &Found::from(Whnf::Map(merged)), None);
+        ValueTrace { parts, ..trace }
+    }
+
+    /// The value of the whole section and its first fault.
+    pub(super) fn whole(&mut self) -> ValueTrace {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
-        let parts = self.parts(&[], &Found::from(Whnf::Map(merged)), None);
-        let trace = ValueTrace { path: self.key_path(&[]), value, fault, parts, ..ValueTrace::default() };
+        let trace = ValueTrace { path: self.key_path(&[]), value, fault, ..ValueTrace::default() };
         self.budget.take_trace(&trace);
         trace
     }

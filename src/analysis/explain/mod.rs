@@ -33,13 +33,17 @@ use budget::Budget;
 
 pub use crate::evaluate::{Effect, ItemEffect};
 pub use context::environment;
+pub(crate) use data::Leaf;
 pub use data::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, Explanation, ItemTrace,
     MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
-pub(crate) use leaves::{ExplainedLeaf, leaves};
+pub(crate) use leaves::{
+    Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves,
+};
+pub(crate) use parts::default_layer;
 pub use place::ValuePlaces;
 pub(crate) use steps::LayerStep;
 pub use text::explanation as to_text;

@@ -1,8 +1,10 @@
 //! Splits a container into its leaves and items, each with its place.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
-use super::data::{ReferencePlace, ValuePart, ValuePlace};
+use super::data::{Leaf, ReferencePlace, ValuePart, ValuePlace};
 use super::explainer::Explainer;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
@@ -14,17 +16,29 @@ use crate::output::written::written;
 
 /// A reference whose value is a container.
 struct ContainerReference {
-    reference: ReferencePlace,
+    reference: (Value, Origin),
     /// Origins of the values in that container; only set if other layers contribute to it too.
     origins: Option<FxHashSet<Origin>>,
 }
 
 impl ContainerReference {
     /// The reference, if the value with this origin comes from it.
-    fn of(&self, origin: Origin) -> Option<ReferencePlace> {
+    fn of(&self, origin: Origin) -> Option<(Value, Origin)> {
         let contains = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
         contains.then(|| self.reference.clone())
     }
+}
+
+/// A walk through a container.
+#[derive(Default)]
+struct LeafWalk {
+    path: Vec<Key>,
+    via: Vec<ContainerReference>,
+    /// The enclosing containers. A container that contains itself is not entered again.
+    enclosing: FxHashSet<usize>,
+    /// The number of keys up to the first list around.
+    list: Option<usize>,
+    leaves: Vec<Leaf>,
 }
 
 /// A key of a container and its content.
@@ -43,25 +57,48 @@ impl Explainer<'_> {
         place: Option<&ValuePlace>,
     ) -> Vec<ValuePart> {
         let mut parts = Vec::new();
-        let mut enclosing = FxHashSet::default();
         let mut path = path.to_vec();
-        match (&found.whnf, place) {
-            (Whnf::Value(value), Some(place)) => self.data_parts(value, &mut path, place, &mut parts),
-            _ => self.collect(found, &mut path, &mut Vec::new(), &mut enclosing, &mut parts),
+        if let (Whnf::Value(value), Some(place)) = (&found.whnf, place) {
+            self.data_parts(value, &mut path, place, &mut parts);
+            return parts;
         }
-        parts
+        let mut walk = LeafWalk { path, ..LeafWalk::default() };
+        self.collect(found, false, &mut walk);
+        walk.leaves.into_iter().map(|leaf| self.part(leaf)).collect()
     }
 
-    fn collect(
-        &mut self,
-        found: &Found,
-        path: &mut Vec<Key>,
-        via: &mut Vec<ContainerReference>,
-        enclosing: &mut FxHashSet<usize>,
-        parts: &mut Vec<ValuePart>,
-    ) {
+    fn part(&self, leaf: Leaf) -> ValuePart {
+        let Leaf { path, value, written, origin, via, .. } = leaf;
+        let place = self.places.of(origin, default_layer(&path));
+        let via = via
+            .into_iter()
+            .map(|(written, origin)| ReferencePlace { written, place: self.places.of(origin, "input data") });
+        ValuePart { path: self.key_path(&path), value, written, place, via: via.collect() }
+    }
+
+    /// The leaves at a path of the section that leads through written mappings.
+    pub(super) fn leaves_at(&mut self, path: &[Key]) -> Vec<Leaf> {
+        let mut walk = LeafWalk { path: path.to_vec(), ..LeafWalk::default() };
+        let mut map = self.section().merged.clone();
+        for (at, key) in path.iter().enumerate() {
+            walk.enclosing.insert(Arc::as_ptr(&map) as usize);
+            self.evaluator.use_entry(&map, key);
+            match map.entries.get(key).cloned() {
+                Some(slot) if at + 1 == path.len() => self.collect_slot(&slot, false, &mut walk),
+                Some(Slot::Map(inner)) => map = inner,
+                _ => break,
+            }
+        }
+        if path.is_empty() {
+            self.collect(&Whnf::Map(map).into(), false, &mut walk);
+        }
+        walk.leaves
+    }
+
+    /// Collects the leaves of a container; `own` is whether it depends on the node's own paths.
+    fn collect(&mut self, found: &Found, own: bool, walk: &mut LeafWalk) {
         let address = found.whnf.address();
-        if address.is_some_and(|address| !enclosing.insert(address)) {
+        if address.is_some_and(|address| !walk.enclosing.insert(address)) {
             return;
         }
         for Below { key, inner } in below(&found.whnf) {
@@ -69,40 +106,49 @@ impl Explainer<'_> {
             if self.budget.is_full() {
                 break;
             }
-            path.push(key);
-            let winner = slot.winner();
-            let dynamic = matches!(winner, Slot::Text(..) | Slot::Query(..));
-            let before = self.evaluator.faults.len();
-            let whnf = self.evaluator.whnf(slot).ok();
-            self.evaluator.faults.truncate(before);
-            let container = whnf.as_ref().is_some_and(|found| !leaf(&found.whnf));
-            if let (Some(whnf), true) = (&whnf, container) {
-                let before = via.len();
-                via.extend(self.container_references(slot));
-                grow(|| self.collect(whnf, path, via, enclosing, parts));
-                via.truncate(before);
-            } else {
-                let value = whnf.and_then(|found| {
-                    let before = self.evaluator.faults.len();
-                    let value = self.evaluator.deep_found(&found).ok();
-                    self.evaluator.faults.truncate(before);
-                    value
-                });
-                let part = ValuePart {
-                    path: self.key_path(path),
-                    value,
-                    written: dynamic.then(|| written(winner, &self.prefixes)),
-                    place: self.places.of(winner.origin(), default_layer(path)),
-                    via: via.iter().filter_map(|one| one.of(winner.origin())).collect(),
-                };
-                self.budget.take_part(&part);
-                parts.push(part);
+            if let Whnf::Map(map) = &found.whnf {
+                self.evaluator.use_entry(map, &key);
             }
-            path.pop();
+            walk.path.push(key);
+            self.collect_slot(slot, own, walk);
+            walk.path.pop();
         }
         if let Some(address) = address {
-            enclosing.remove(&address);
+            walk.enclosing.remove(&address);
         }
+    }
+
+    /// Collects the leaves of a slot at the path of the walk.
+    fn collect_slot(&mut self, slot: &Slot, own: bool, walk: &mut LeafWalk) {
+        let winner = slot.winner();
+        let before = self.evaluator.faults.len();
+        let whnf = self.evaluator.whnf(slot).ok();
+        self.evaluator.faults.truncate(before);
+        if let Some(whnf) = whnf.as_ref().filter(|found| !leaf(&found.whnf)) {
+            let before = walk.via.len();
+            let via = self.container_references(slot);
+            walk.via.extend(via);
+            let own = own | self.evaluator.take_own();
+            let list = walk.list;
+            walk.list = list.or_else(|| matches!(whnf.whnf, Whnf::List(_)).then_some(walk.path.len()));
+            grow(|| self.collect(whnf, own, walk));
+            walk.list = list;
+            walk.via.truncate(before);
+            return;
+        }
+        let value = whnf.and_then(|found| self.quietly(|evaluator| evaluator.deep_found(&found)));
+        let dynamic = matches!(winner, Slot::Text(..) | Slot::Query(..));
+        let leaf = Leaf {
+            path: walk.path.clone(),
+            value,
+            written: dynamic.then(|| written(winner, &self.prefixes)),
+            origin: winner.origin(),
+            list: walk.list,
+            via: walk.via.iter().filter_map(|one| one.of(winner.origin())).collect(),
+            own: own | self.evaluator.take_own(),
+        };
+        self.budget.take_leaf(&leaf, |origin| self.places.links(origin));
+        walk.leaves.push(leaf);
     }
 
     /// The leaves of finished data. Their place is the place of the slot that brings the data in.
@@ -154,9 +200,8 @@ impl Explainer<'_> {
                     }
                     origins
                 });
-                let place = self.places.of(reference.origin(), "input data");
-                let written = written(reference, &self.prefixes);
-                ContainerReference { reference: ReferencePlace { written, place }, origins }
+                let reference = (written(reference, &self.prefixes), reference.origin());
+                ContainerReference { reference, origins }
             })
             .collect()
     }
@@ -205,7 +250,7 @@ pub(super) fn leaf(whnf: &Whnf) -> bool {
 }
 
 /// The layer name for values that no file wrote, derived from the path.
-pub(super) fn default_layer(path: &[Key]) -> &'static str {
+pub(crate) fn default_layer(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
 }

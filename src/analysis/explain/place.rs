@@ -43,13 +43,21 @@ impl<'a> ValuePlaces<'a> {
         if origin.file == FileId::NONE {
             return ValuePlace { site: None, layer: default_layer.into(), class: None, chain: Vec::new() };
         }
-        let mut files = self.files.borrow_mut();
-        let place = files.entry(origin.file).or_insert_with(|| self.of_file(origin.file));
-        let mut place = ValuePlace { site: self.site(origin), ..place.clone() };
+        let mut place =
+            self.in_file(origin.file, |place| ValuePlace { site: self.site(origin), ..place.clone() });
         if place.layer.is_empty() {
             default_layer.clone_into(&mut place.layer);
         }
         place
+    }
+
+    /// The number of links in the include chain of an origin.
+    pub(super) fn links(&self, origin: Origin) -> usize {
+        if origin.file == FileId::NONE { 0 } else { self.in_file(origin.file, |place| place.chain.len()) }
+    }
+
+    fn in_file<T>(&self, file: FileId, ask: impl FnOnce(&ValuePlace) -> T) -> T {
+        ask(self.files.borrow_mut().entry(file).or_insert_with(|| self.of_file(file)))
     }
 
     /// The place of a file. The layer is empty if the file was not included.

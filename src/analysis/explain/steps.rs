@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::data::{ItemTrace, MergeOptionTrace, Step, ValuePart, ValuePlace, ValueTrace};
+use super::data::{ItemTrace, Leaf, MergeOptionTrace, Step, ValuePlace, ValueTrace};
 use super::explainer::{Explainer, MAX_DEPTH};
 use super::parts::default_layer;
 use crate::base::error::Fault;
@@ -96,6 +96,12 @@ pub(super) struct Folded {
     steps: Vec<(LayerValue, FoldStep)>,
     /// The successive values at this path.
     runs: Vec<Run>,
+    /// Whether they are one mapping, to which each layer adds.
+    plain: bool,
+    /// Whether they depend on the node's own paths, if these are marked.
+    own: bool,
+    /// By run, the values of the layers for the keys that were not folded yet.
+    sources: RefCell<FxHashMap<usize, FxHashMap<Key, Vec<LayerValue>>>>,
     /// Cached folds of the keys of these values.
     keys: RefCell<FoldedKeys>,
 }
@@ -129,6 +135,8 @@ pub struct LayerStep {
 /// The steps of a path found so far.
 struct Descent<'p> {
     path: &'p [Key],
+    /// Whether a path with a single step needs it.
+    needed: bool,
     steps: Vec<LayerStep>,
     /// Whether the path has a value now.
     has_value: bool,
@@ -308,11 +316,10 @@ impl<'a> Explainer<'a> {
     }
 
     /// The effects of the layers on a leaf, and the names in its value.
-    pub(super) fn leaf(&mut self, part: &ValuePart) -> TracedLeaf {
-        let path = &part.path;
-        let (traced, _) = self.steps_of(path);
+    pub(super) fn leaf(&mut self, leaf: &Leaf) -> TracedLeaf {
+        let traced = self.steps_in(&leaf.path, leaf.list.unwrap_or(leaf.path.len()), leaf.written.is_some());
         let (mut targets, mut answers) = (Vec::new(), None);
-        if let (Some(last), Some(_)) = (traced.iter().rfind(|traced| traced.counts), &part.written) {
+        if let (Some(last), Some(_)) = (traced.iter().rfind(|traced| traced.counts), &leaf.written) {
             match &last.source.slot {
                 Slot::Text(template, origin) => targets = self.nested_targets(&template.clone(), *origin),
                 slot @ Slot::Query(query, _) => answers = Some(self.answering_nodes(query, slot)),
@@ -343,7 +350,15 @@ impl<'a> Explainer<'a> {
     /// not merged: an item has the steps of the list, and one step of its own at the end.
     fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
         let list = self.first_list(path).unwrap_or(path.len());
-        let mut descent = Descent { path: &path[..list], steps: Vec::new(), has_value: false, value: None };
+        (self.steps_in(path, list, true), list)
+    }
+
+    /// The same for a known number of keys. A single step that sets a written value may be missing unless it is
+    /// `needed`.
+    fn steps_in(&mut self, path: &[Key], list: usize, needed: bool) -> Vec<LayerStep> {
+        let needed = needed || list < path.len();
+        let mut descent =
+            Descent { path: &path[..list], needed, steps: Vec::new(), has_value: false, value: None };
         if !path.is_empty() {
             let root = self.root();
             self.follow(&root, 0, &mut descent);
@@ -369,7 +384,7 @@ impl<'a> Explainer<'a> {
             }
             steps.extend(self.item(path, list));
         }
-        (steps, list)
+        steps
     }
 
     /// The step of a value inside a list.
@@ -480,18 +495,33 @@ impl<'a> Explainer<'a> {
                 run.failed = true;
             }
         }
+        let adds = |step: &FoldStep| matches!(step.effect, Effect::Sets | Effect::Merges);
+        let plain = runs.len() == 1 && !failed && steps.iter().all(adds);
         let steps = sources.into_iter().zip(steps).collect();
-        Rc::new(Folded { steps, runs, keys: RefCell::default() })
+        Rc::new(Folded {
+            steps,
+            runs,
+            plain,
+            own: false,
+            sources: RefCell::default(),
+            keys: RefCell::default(),
+        })
     }
 
     /// The effects of the layers on a key of one successive value. Computed once for all paths through this
     /// key.
     fn fold_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let place = (run, key.clone());
-        if let Some(folded) = folded.keys.borrow().get(&place) {
-            return folded.clone();
+        if let Some(inner) = folded.keys.borrow().get(&place) {
+            self.evaluator.use_own(inner.as_ref().is_some_and(|inner| inner.own));
+            return inner.clone();
         }
-        let inner = self.fold_new_key(folded, run, key);
+        let before = self.evaluator.take_own();
+        let mut inner = self.fold_new_key(folded, run, key);
+        if let Some(inner) = inner.as_mut().and_then(Rc::get_mut) {
+            inner.own = self.evaluator.take_own();
+            self.evaluator.use_own(before | inner.own);
+        }
         folded.keys.borrow_mut().insert(place, inner.clone());
         inner
     }
@@ -499,17 +529,28 @@ impl<'a> Explainer<'a> {
     fn fold_new_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let Whnf::Map(map) = &folded.runs[run].value.whnf else { return None };
         let all = entries(map.entries.get(key)?);
-        let mut sources = Vec::with_capacity(all.len());
+        if !folded.sources.borrow().contains_key(&run) {
+            let sources = self.sources(folded, run);
+            folded.sources.borrow_mut().insert(run, sources);
+        }
+        let sources = folded.sources.borrow_mut().get_mut(&run).and_then(|sources| sources.remove(key));
+        Some(self.fold(sources.unwrap_or_default(), &all, folded.runs[run].failed))
+    }
+
+    /// The values of the layers for each key of one successive value.
+    fn sources(&mut self, folded: &Folded, run: usize) -> FxHashMap<Key, Vec<LayerValue>> {
+        let mut sources: FxHashMap<Key, Vec<LayerValue>> = FxHashMap::default();
         for (one, step) in folded.of_run(run) {
             let Some(new) = step.new.clone() else { continue };
             let map = self.evaluator.mapping(new, one.slot.origin());
             // A value from a reference belongs to the place of the reference.
             let inside = |entry: &StackEntry| if one.is_open() { one.below(entry) } else { one.clone() };
-            sources.extend(
-                map.entries.get(key).iter().flat_map(|slot| entries(slot)).map(|entry| inside(&entry)),
-            );
+            for (key, slot) in &map.entries {
+                let values = entries(slot);
+                sources.entry(key.clone()).or_default().extend(values.iter().map(inside));
+            }
         }
-        Some(self.fold(sources, &all, folded.runs[run].failed))
+        sources
     }
 
     /// Adds the steps that concern a path, from a container above it or from the path itself.
@@ -523,35 +564,36 @@ impl<'a> Explainer<'a> {
             while folded.runs.get(run).is_some_and(|run| run.end <= at) {
                 run += 1;
             }
-            let (source, setting, after) = (source.clone(), step.setting, step.after.clone());
+            let setting = step.setting;
             match (step.effect, &step.new) {
-                (Effect::Sets | Effect::Replaces, None) => descent.begin(source, None, None, true),
+                (Effect::Sets | Effect::Replaces, None) => descent.begin(source.clone(), None, None, true),
                 (Effect::Sets | Effect::Replaces, _) if whole => {
-                    descent.begin(source, setting, after, false);
+                    descent.begin(source.clone(), setting, step.after.clone(), false);
                     descent.declare(step);
                 }
                 (Effect::Sets | Effect::Replaces, Some(new)) => {
                     self.follow_run(folded, run, depth, (source, new), descent);
                 }
                 (Effect::Merges | Effect::Extends, _) if whole => {
-                    (descent.has_value, descent.value) = (true, after);
-                    descent.push(source, step.effect, setting);
+                    (descent.has_value, descent.value) = (true, step.after.clone());
+                    descent.push(source.clone(), step.effect, setting);
                     descent.declare(step);
                 }
                 // Part of the value that began before.
                 (Effect::Merges | Effect::Extends | Effect::Removes, _) => {}
                 (Effect::Missing, _) => {
-                    descent.end(source, Effect::Missing, Some("ignore_overwritten_missing_references"));
+                    let setting = Some("ignore_overwritten_missing_references");
+                    descent.end(source.clone(), Effect::Missing, setting);
                 }
                 (Effect::Conflicts, new) if setting != Some(STRICT) => {
                     if descent.has_value
-                        || !self.ignored_values(&source, new.as_ref(), depth, descent.path).is_empty()
+                        || !self.ignored_values(source, new.as_ref(), depth, descent.path).is_empty()
                     {
-                        descent.end(source, Effect::Conflicts, setting);
+                        descent.end(source.clone(), Effect::Conflicts, setting);
                     }
                 }
                 (effect @ (Effect::Ignored | Effect::Repeats | Effect::Conflicts), new) => {
-                    let ignored = self.ignored_values(&source, new.as_ref(), depth, descent.path);
+                    let ignored = self.ignored_values(source, new.as_ref(), depth, descent.path);
                     if !ignored.is_empty() {
                         descent.push_constant(folded, at);
                     }
@@ -572,7 +614,7 @@ impl<'a> Explainer<'a> {
         folded: &Folded,
         run: usize,
         depth: usize,
-        (source, new): (LayerValue, &Found),
+        (source, new): (&LayerValue, &Found),
         descent: &mut Descent<'_>,
     ) {
         let rest = &descent.path[depth..];
@@ -583,20 +625,24 @@ impl<'a> Explainer<'a> {
             match self.reach(value, rest) {
                 Ok((keys, found)) if keys == rest.len() => {
                     let after = Some(found).filter(|_| !folded.runs[run].failed);
-                    descent.begin(source, None, after, false);
+                    descent.begin(source.clone(), None, after, false);
                 }
-                Ok(_) if descent.has_value => descent.end(source, Effect::Removes, None),
+                Ok(_) if descent.has_value => descent.end(source.clone(), Effect::Removes, None),
                 Ok(_) => {}
-                Err(_) => descent.begin(source, None, None, true),
+                Err(_) => descent.begin(source.clone(), None, None, true),
             }
             return;
         }
         let inner = self.fold_key(folded, run, &rest[0]);
         let first = inner.as_ref().and_then(|inner| inner.steps.first());
         if descent.has_value && first.is_none_or(|(first, _)| first.layer != source.layer) {
-            descent.end(source, Effect::Removes, None);
+            descent.end(source.clone(), Effect::Removes, None);
         }
-        if let Some(inner) = inner {
+        // Everything that one layer alone has at this key was set by it.
+        let is_alone = |inner: &Folded| matches!(&*inner.steps, [(source, _)] if source.is_open());
+        descent.needed |= !folded.plain;
+        let skip = |inner: &Folded| !descent.needed && is_alone(inner);
+        if let Some(inner) = inner.filter(|inner| !skip(inner)) {
             grow(|| self.follow(&inner, depth + 1, descent));
         }
     }

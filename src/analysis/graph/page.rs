@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::tables::{LeafSection, NumberedTable, Tables};
 use super::{ByName, FileKind, Graph};
-use crate::analysis::explain::{ExplainedLeaf, leaves as explained};
+use crate::analysis::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export_leaves};
 use crate::analysis::lint::rule;
 use crate::analysis::survey::{Survey, Surveyed, chosen_nodes};
 use crate::base::base64;
@@ -223,8 +223,8 @@ struct Maker<'a> {
 
 /// The leaves of a node: parameters and exports, and its faults.
 struct NodeLeaves {
-    parameters: Vec<ExplainedLeaf>,
-    exports: Vec<ExplainedLeaf>,
+    parameters: Branches,
+    exports: Branches,
     faults: Vec<Fault>,
 }
 
@@ -247,6 +247,7 @@ impl Maker<'_> {
         let mut kinds = NumberedTable::default();
         let mut facts = Vec::new();
         let mut roots = Vec::new();
+        let shared = LeavesByPrefix::of(chosen.iter().filter_map(|node| Some(&**node.layers.as_ref().ok()?)));
         let count = WorkCount::begin(WorkUnit::Nodes, chosen.len());
         for some in chosen.chunks(NODES_AT_ONCE) {
             let context = computation.context();
@@ -255,7 +256,7 @@ impl Maker<'_> {
                 some,
                 || context.computation(),
                 |computation, node| {
-                    let leaves = node_leaves(computation, node, self.redaction);
+                    let leaves = node_leaves(computation, node, &shared, self.redaction);
                     if let Some(count) = &count {
                         count.step();
                     }
@@ -265,17 +266,16 @@ impl Maker<'_> {
             );
             for (node, found) in some.iter().zip(found) {
                 roots.push((
-                    tables.tree(computation, LeafSection::Parameters, &found.parameters),
-                    tables.tree(computation, LeafSection::Exports, &found.exports),
+                    tables.tree(computation, LeafSection::Parameters, found.parameters),
+                    tables.tree(computation, LeafSection::Exports, found.exports),
                 ));
                 let problem = |fault: &Fault| {
                     let (file, line, column) = position(fault.site.as_ref());
                     PageProblem { code: fault.code(), message: sentence(fault), file, line, column }
                 };
                 let vertex = numbers.get(&(FileKind::Node, &*node.name)).and_then(|at| graph.files.get(*at));
-                let mapped = vertex.map_or(&[][..], |vertex| &vertex.mapped);
-                let mapped =
-                    mapped.iter().filter_map(|(mapping, name)| Some((mapping.clone(), class(name)?)));
+                let mapped = vertex.iter().flat_map(|vertex| &vertex.mapped);
+                let mapped = mapped.filter_map(|(mapping, name)| Some((mapping.clone(), class(name)?)));
                 facts.push(PageNode {
                     kind: node.layers.is_ok().then(|| kinds.number(kind(node, &class))),
                     environment: Some(node.environment())
@@ -409,7 +409,12 @@ impl Maker<'_> {
 }
 
 /// The leaves of one node.
-fn node_leaves(computation: &Computation<'_>, node: &Surveyed, redaction: &Redaction) -> NodeLeaves {
+fn node_leaves(
+    computation: &Computation<'_>,
+    node: &Surveyed,
+    shared: &LeavesByPrefix,
+    redaction: &Redaction,
+) -> NodeLeaves {
     let layers = match &node.layers {
         Ok(layers) => layers,
         Err(error) => {
@@ -419,17 +424,18 @@ fn node_leaves(computation: &Computation<'_>, node: &Surveyed, redaction: &Redac
     };
     let mut faults = Vec::new();
     let mut is_wrong = false;
-    let mut of = |exports: bool| match explained(computation, layers, exports, redaction) {
+    let mut branches = |found: Result<ExplainedLeaves>| match found {
         Ok(found) => {
             is_wrong |= found.fault.is_some();
-            found.leaves
+            found.branches
         }
         Err(error) => {
             faults.extend(error.into_faults());
             Vec::new()
         }
     };
-    let (parameters, exports) = (of(false), of(true));
+    let parameters = branches(shared.explain(computation, layers, redaction));
+    let exports = branches(export_leaves(computation, layers, redaction));
     if is_wrong && let Err(error) = computation.answer(NodeRequest::plain(&node.name)) {
         // All of them, as a minion gets them.
         faults.extend(error.into_faults());

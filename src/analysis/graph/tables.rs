@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use crate::analysis::explain::{ExplainedLeaf, LayerStep, ValuePlace};
+use crate::analysis::explain::{Branches, ExplainedLeaf, LayerStep, Leaf, LeafBranch, default_layer};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::settings::Settings;
@@ -117,6 +117,8 @@ struct Known {
     roots: FxHashMap<LeafSection, usize>,
     /// The numbers of paths, by the number of the path above and the last key.
     paths: FxHashMap<(usize, Key), usize>,
+    /// The numbers of texts as values, and as written.
+    values: FxHashMap<Text, usize>,
     texts: FxHashMap<Text, usize>,
     sites: FxHashMap<(Arc<str>, u32, u32), usize>,
     origins: FxHashMap<Origin, Option<usize>>,
@@ -167,7 +169,13 @@ impl Tables {
 
     /// The number of a value.
     fn value(&mut self, value: Option<&Value>) -> usize {
-        self.values.number(value.map(shown))
+        let Some(Value::Str(text)) = value else { return self.values.number(value.map(shown)) };
+        if let Some(number) = self.known.values.get(text) {
+            return *number;
+        }
+        let number = self.values.number(value.map(shown));
+        self.known.values.insert(text.clone(), number);
+        number
     }
 
     /// The number of a value as written.
@@ -242,65 +250,64 @@ impl Tables {
         number
     }
 
-    fn place(&mut self, place: &ValuePlace) -> usize {
-        match &place.site {
-            Some(site) => self.site(site),
-            None => self.place_without_file(&place.layer),
-        }
+    /// The number of the place of an origin; `default_layer` names the layer of a value that no file wrote.
+    fn place(&mut self, computation: &Computation<'_>, origin: Origin, default_layer: &str) -> usize {
+        self.origin(computation, origin).unwrap_or_else(|| {
+            let layer = self.layer(default_layer);
+            self.places.number((layer, 0, 0))
+        })
     }
 
-    fn place_without_file(&mut self, layer: &str) -> usize {
-        let layer = self.layer(layer);
-        self.places.number((layer, 0, 0))
-    }
-
-    /// The number of the container that holds these leaves; `None` if there are none.
+    /// The number of the container with these branches; `None` if there are none.
     pub(super) fn tree(
         &mut self,
         computation: &Computation<'_>,
         section: LeafSection,
-        leaves: &[ExplainedLeaf],
+        branches: Branches,
     ) -> Option<usize> {
-        (!leaves.is_empty()).then(|| self.container(computation, section, 0, leaves))
+        (!branches.is_empty()).then(|| self.container(computation, section, branches))
     }
 
     fn container(
         &mut self,
         computation: &Computation<'_>,
         section: LeafSection,
-        depth: usize,
-        leaves: &[ExplainedLeaf],
+        branches: Branches,
     ) -> usize {
-        let mut row = Vec::new();
         let mut before = 0;
-        let mut rest = leaves;
-        while let Some(first) = rest.first() {
-            let key = first.part.path.get(depth);
-            let end = rest.iter().position(|leaf| leaf.part.path.get(depth) != key).unwrap_or(rest.len());
-            let (own, behind) = rest.split_at(end);
-            rest = behind;
-            let child = if first.part.path.len() <= depth + 1 {
-                self.leaf(computation, section, first) * 2
-            } else {
-                grow(|| self.container(computation, section, depth + 1, own)) * 2 + 1
-            };
-            let child = i64::try_from(child).unwrap_or(i64::MAX);
-            row.push(child - before);
+        let row = branches.into_iter().map(|(_, branch)| {
+            let child = self.branch(computation, section, branch);
+            let difference = child - before;
             before = child;
-        }
+            difference
+        });
+        let row = row.collect();
         self.containers.number(row)
     }
 
+    fn branch(&mut self, computation: &Computation<'_>, section: LeafSection, branch: LeafBranch) -> i64 {
+        let number = match branch {
+            LeafBranch::Leaf(leaf) => self.leaf(computation, section, &leaf) * 2,
+            LeafBranch::Inner(branches) => grow(|| self.container(computation, section, branches)) * 2 + 1,
+            LeafBranch::Shared(shared) => {
+                return shared.number(|branch| self.branch(computation, section, branch));
+            }
+        };
+        i64::try_from(number).unwrap_or(i64::MAX)
+    }
+
     fn leaf(&mut self, computation: &Computation<'_>, section: LeafSection, leaf: &ExplainedLeaf) -> usize {
-        let part = &leaf.part;
-        let path = self.path(section, &part.path);
-        let value = self.value(part.value.as_ref());
-        let written = part.written.as_ref().map_or(0, |written| self.written(computation, written));
-        let place = self.place(&part.place);
-        let steps = leaf.steps.iter().map(|step| self.step(computation, section, &part.path, step)).collect();
+        let Leaf { path: keys, value, written, origin, via, .. } = &leaf.leaf;
+        let path = self.path(section, keys);
+        let value = self.value(value.as_ref());
+        let written = written.as_ref().map_or(0, |written| self.written(computation, written));
+        let place = self.place(computation, *origin, default_layer(keys));
+        let steps = leaf.steps.iter().map(|step| self.step(computation, section, keys, step)).collect();
         let steps = self.steps.number(steps);
-        let via = part.via.iter();
-        let via = via.map(|one| (self.written(computation, &one.written), self.place(&one.place))).collect();
+        let via = via.iter().map(|(written, origin)| {
+            (self.written(computation, written), self.place(computation, *origin, "input data"))
+        });
+        let via = via.collect();
         let targets = leaf.targets.iter();
         let targets = targets.map(|path| path.as_ref().map(|path| self.path(LeafSection::Parameters, path)));
         let targets = targets.collect();
@@ -336,10 +343,7 @@ impl Tables {
         step: &LayerStep,
     ) -> StepRow {
         let source = &step.source;
-        let place = match self.origin(computation, source.slot.origin()) {
-            Some(place) => place,
-            None => self.place_without_file(source.default_layer),
-        };
+        let place = self.place(computation, source.slot.origin(), source.default_layer);
         let path = &path[..source.depth];
         let number = self.path(section, path);
         let written = self.step_written(computation, &source.slot, path, number);
