@@ -29,7 +29,7 @@ const LOW: [Low; 11] = [
     }),
     ("limit_file_values", "10", "", |base| class(base, "parameters: {a: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n")),
     ("limit_files", "3", "", |base| (0..5).for_each(|number| write(&named(base, number), "{}\n"))),
-    ("limit_folder_depth", "2", "", |base| nested(base, 4)),
+    ("limit_folder_depth", "2", "", |base| nested(base, "nodes", 4)),
     ("limit_depth", "3", "", |base| class(base, "parameters: {a: {b: {c: {d: 1}}}}\n")),
     ("limit_references", "3", "", |base| chain(base, "${p#}", 5)),
     ("limit_values", "20", "", |base| chain(base, "['${p#}', '${p#}']", 6)),
@@ -49,9 +49,10 @@ fn named(base: &Path, number: usize) -> std::path::PathBuf {
     base.join(format!("classes/k{number}.yml"))
 }
 
-/// Folders in one another, and a class in the innermost of them.
-fn nested(base: &Path, count: usize) {
-    write(&base.join("classes").join("d/".repeat(count)).join("c.yml"), "parameters: {deep: 1}\n");
+/// Folders in one another, and a file in the innermost of them. Folders of nodes are always listed, folders of
+/// classes when a name leads into them, or by those who list all.
+fn nested(base: &Path, top: &str, count: usize) {
+    write(&base.join(top).join("d/".repeat(count)).join("deep.yml"), "parameters: {deep: 1}\n");
 }
 
 /// `p0` to `p{count}`, each made from the number of the next.
@@ -113,7 +114,7 @@ fn a_limit_is_not_set_beyond_what_holds() {
 #[test]
 fn folders_hold_at_the_highest_limit() {
     // In the stack of a thread, and with the open files that a process has by default.
-    let deep = |count: usize| ask("{limit_folder_depth: 500}", &|base| nested(base, count));
+    let deep = |count: usize| ask("{limit_folder_depth: 500}", &|base| nested(base, "nodes", count));
     deep(499).unwrap();
     assert_eq!(deep(501).unwrap_err().first().code(), "yaml-limit");
 }
@@ -136,7 +137,7 @@ fn programs_hold_at_the_highest_limit() {
     programs_answer("limit_include_depth: 10000\nlimit_classes: 20000\n", |base| includes(base, 9_990));
     programs_answer("limit_folder_depth: 500\n", |base| {
         class(base, "parameters: {deep: 1}\n");
-        nested(base, 499);
+        nested(base, "classes", 499);
     });
 }
 
