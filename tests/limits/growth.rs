@@ -355,6 +355,17 @@ const MANY: &[Many] = &[
             parameters(base, &lines(count, |number| format!("  ~k{number}: 1")), &dropped);
         }),
     ),
+    many("container-in-text", |base, count| {
+        node(base, count, |number| format!("  k{number}: 'at ${{m{number}}}'\n  m{number}: {{a: 1}}"));
+    }),
+    many("text-like-reference", |base, count| {
+        node(base, count, |number| format!("  k{number}: '$(m{number}:a)'\n  m{number}: {{a: 1}}"));
+    }),
+    files(many("environment-of-class", |base, count| {
+        let class = "environment: dev\nparameters: {x: 1}\n";
+        (0..count).for_each(|number| write(&base.join(format!("classes/e{number}.yml")), class));
+        list(base, "classes", count, |number| format!("e{number}"));
+    })),
 ];
 
 /// The options of an inventory in a folder.
