@@ -273,12 +273,18 @@ fn around() -> Option<PathBuf> {
         return std::path::absolute(base).ok();
     }
     let (current, home) = (current_folder()?, std::env::home_dir());
-    let is_end = |folder: &&Path| folder.join(".git").exists() || home.as_deref() == Some(*folder);
-    let last = current.ancestors().position(|folder| is_end(&folder)).unwrap_or(usize::MAX);
-    let is_inventory = |folder: &&Path| {
-        settings_file(folder).is_some() || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
-    };
-    current.ancestors().take(last.saturating_add(1)).find(is_inventory).map(Path::to_path_buf)
+    let last = [folder::work_tree(&current), home.as_deref()];
+    for folder in current.ancestors() {
+        if settings_file(folder).is_some()
+            || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
+        {
+            return Some(folder.to_path_buf());
+        }
+        if last.contains(&Some(folder)) {
+            break;
+        }
+    }
+    None
 }
 
 fn settings_file(folder: &Path) -> Option<PathBuf> {

@@ -96,9 +96,13 @@ pub fn yaml_files(base: &str, folders: &[&str]) -> Result<Vec<(String, Vec<u8>)>
 pub fn top(current: &Path) -> PathBuf {
     let workspace = environment("GITHUB_WORKSPACE").and_then(|path| PathBuf::from(path).canonicalize().ok());
     let workspace = workspace.filter(|folder| current.starts_with(folder));
+    workspace.unwrap_or_else(|| work_tree(current).unwrap_or(current).to_path_buf())
+}
+
+/// The top of the work tree of git that a folder is in.
+pub fn work_tree(folder: &Path) -> Option<&Path> {
     // In a linked work tree `.git` is a file.
-    let tree = || current.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
-    workspace.or_else(tree).unwrap_or_else(|| current.to_path_buf())
+    folder.ancestors().find(|folder| folder.join(".git").exists())
 }
 
 /// The path from a folder to a file, both absolute, with `..` where it leads up.

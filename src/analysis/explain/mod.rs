@@ -25,7 +25,7 @@ use crate::base::pattern::{Glob, PathPattern, is_wild};
 use crate::base::similar;
 use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
-use crate::engine::answer::Request;
+use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::exports::OtherNodes;
 use crate::output::redact::Redaction;
@@ -87,14 +87,36 @@ pub fn explain(
     request: &Request,
     selection: &Selection,
 ) -> Result<Explanation> {
-    let is_allowed = request.force_environment || inventory.settings().allow_adapter_env_override;
-    let environment = request.environment.clone().filter(|_| is_allowed);
-    inventory.inspect(|computation| {
-        let (environment, input) = (environment.as_ref(), request.input_data.as_ref());
-        let request = NodeRequest { environment, input, ..NodeRequest::plain(node) };
+    inspect_node(inventory, node, request, |computation, request| {
         let layers = computation.layers_or_all_faults(request)?;
-        explain_layers(computation, &layers, environment, selection)
-    })?
+        explain_layers(computation, &layers, request.environment, selection)
+    })
+}
+
+/// Explains a node, and answers for it in the same state of the inventory.
+pub fn explain_with_answer(
+    inventory: &Inventory,
+    node: &str,
+    request: &Request,
+    selection: &Selection,
+) -> Result<(Explanation, Result<NodeInfo>)> {
+    inspect_node(inventory, node, request, |computation, request| {
+        let layers = computation.layers_or_all_faults(request)?;
+        let explanation = explain_layers(computation, &layers, request.environment, selection)?;
+        Ok((explanation, computation.answer(request).map(|answer| answer.info)))
+    })
+}
+
+fn inspect_node<T>(
+    inventory: &Inventory,
+    node: &str,
+    request: &Request,
+    read: impl Fn(&Computation<'_>, NodeRequest<'_>) -> Result<T>,
+) -> Result<T> {
+    let is_allowed = request.force_environment || inventory.settings().allow_adapter_env_override;
+    let environment = request.environment.as_ref().filter(|_| is_allowed);
+    let request = NodeRequest { environment, input: request.input_data.as_ref(), ..NodeRequest::plain(node) };
+    inventory.inspect(|computation| read(computation, request))?
 }
 
 fn explain_layers(

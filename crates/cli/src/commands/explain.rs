@@ -1,11 +1,11 @@
 //! `reclass explain` prints where the values of a node come from.
 
-use clap::{Arg, Command};
+use clap::Command;
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::report::to_json;
 
-use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many, node_and_paths};
 use crate::flags;
 use crate::manual_page::Manual;
 
@@ -29,11 +29,7 @@ pub const VERB: Verb = Verb {
 };
 
 fn arguments(command: Command) -> Command {
-    command
-        .arg(Arg::new("node").value_name("NODE").required(true).help("The node, or the first part of its name"))
-        .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
-            "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
-        ))
+    node_and_paths(command)
         .arg(many("export", "PATH", "Explain these exports"))
         .arg(many("class", "GLOB", "Show why the node has these classes"))
         .arg(many("application", "GLOB", "Show which files add and remove these applications"))

@@ -1,14 +1,14 @@
 //! `reclass show` prints the data of a node, or some of its values, for people and scripts.
 
-use clap::{Arg, Command};
+use clap::Command;
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::explain::{Selection, explain};
+use reclass::explain::{Selection, explain_with_answer};
 use reclass::formats::{EmitOptions, emit};
 use reclass::style::{Paint, Style};
 use reclass::value::{Key, Map, Value};
 use reclass::{json, pystr};
 
-use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths};
 use crate::flags;
 use crate::manual_page::Manual;
 
@@ -32,11 +32,7 @@ pub const VERB: Verb = Verb {
 };
 
 fn arguments(command: Command) -> Command {
-    command
-        .arg(Arg::new("node").value_name("NODE").required(true).help("The node, or the first part of its name"))
-        .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
-            "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
-        ))
+    node_and_paths(command)
         .arg(flag("raw", "Print a text without quotes, as scripts need it"))
         .arg(flags::environment())
 }
@@ -47,7 +43,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let redaction = question.redaction();
     let request = flags::request(question.matches);
     let selection = Selection { parameters: paths.clone(), redaction, ..Selection::default() };
-    let explanation = explain(&question.inventory, &node, &request, &selection)?;
+    let (explanation, info) = explain_with_answer(&question.inventory, &node, &request, &selection)?;
     if !explanation.faults.is_empty() {
         return Err(Error::new(explanation.faults));
     }
@@ -55,7 +51,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let mut values = explanation.parameters.into_iter();
     let value = match &paths[..] {
         [] => {
-            let info = question.inventory.nodeinfo(&node, &request)?;
+            let info = info?;
             let whole = |value: Option<Value>| value.unwrap_or_else(|| Value::map(Map::default()));
             let exports = explanation.exports.into_iter().next().and_then(|trace| trace.value);
             Value::record([

@@ -122,6 +122,15 @@ impl OpenInvocation<'_> {
     }
 }
 
+/// A node, and the paths of some of its parameters.
+pub fn node_and_paths(command: Command) -> Command {
+    command
+        .arg(Arg::new("node").value_name("NODE").required(true).help("The node, or the first part of its name"))
+        .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
+            "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
+        ))
+}
+
 /// A repeatable option.
 pub fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
