@@ -53,16 +53,19 @@ pub struct ClassFolders {
 struct NamesInTree {
     /// The numbers of its roots; none in a repository.
     roots: Vec<usize>,
-    names: FxHashMap<Text, Remembered<Arc<ClassName>>>,
-    patterns: FxHashMap<Text, Remembered<Result<Arc<[Text]>>>>,
-    all: Option<Remembered<Result<Arc<NameIndex>>>>,
+    names: FxHashMap<Text, (Arc<ClassName>, ConsultedByRoot)>,
+    patterns: FxHashMap<Text, Remembered<Arc<[Text]>>>,
+    all: Option<Remembered<Arc<NameIndex>>>,
 }
 
-/// A result and the folders that were consulted for it, by the number of their root.
+/// The folders that were consulted for a result, by the number of their root.
+type ConsultedByRoot = Vec<(usize, Vec<Consulted>)>;
+
+/// What the folders of a tree gave, and the folders that were consulted for it.
 #[derive(Debug)]
 struct Remembered<T> {
-    result: T,
-    consulted: Vec<(usize, Vec<Consulted>)>,
+    result: Result<T>,
+    consulted: ConsultedByRoot,
     verified_at: u64,
 }
 
@@ -119,12 +122,12 @@ impl ClassFolders {
         let names = self.trees.entry(tree).or_default();
         let roots = &mut self.roots;
         let mut before = None;
-        if let Some(known) = names.names.get_mut(name) {
-            if known.result.is_verified(epoch) || listed.is_none() && known.holds(roots, check) {
-                known.result.verified_at.store(epoch, Ordering::Relaxed);
-                return known.result.clone();
+        if let Some((known, consulted)) = names.names.get(name) {
+            if known.is_verified(epoch) || listed.is_none() && hold(consulted, roots, check) {
+                known.verified_at.store(epoch, Ordering::Relaxed);
+                return known.clone();
             }
-            before = Some(known.result.clone());
+            before = Some(known.clone());
         }
         let (text, mut consulted) = (Text::from(name), Vec::new());
         let found = match listed {
@@ -141,15 +144,15 @@ impl ClassFolders {
         };
         result.verified_at.store(epoch, Ordering::Relaxed);
         names.limit();
-        names.names.insert(text, Remembered { result: result.clone(), consulted, verified_at: epoch });
+        names.names.insert(text, (result.clone(), consulted));
         result
     }
 
     /// Puts back a name that leads to the same files as before an error.
     pub fn restore(&mut self, name: &Arc<ClassName>) -> bool {
         let names = self.trees.get_mut(&name.tree).map(|tree| &mut tree.names);
-        names.and_then(|names| names.get_mut(&name.name)).is_some_and(|known| {
-            known.result = name.clone();
+        names.and_then(|names| names.get_mut(&name.name)).is_some_and(|(known, _)| {
+            *known = name.clone();
             true
         })
     }
@@ -165,7 +168,7 @@ impl ClassFolders {
         let mut needed = FxHashSet::default();
         for tree in self.trees.values_mut() {
             tree.retain_needed();
-            let items = tree.names.values().filter_map(|known| known.result.found.as_ref().ok()?.as_ref());
+            let items = tree.names.values().filter_map(|(known, _)| known.found.as_ref().ok()?.as_ref());
             needed.extend(items.flat_map(|item| item.paths().cloned()));
         }
         needed
@@ -179,12 +182,11 @@ impl ClassFolders {
         (epoch, check): (u64, &FolderCheck<'_>),
     ) -> Result<Arc<[Text]>> {
         let names = self.trees.entry(tree).or_default();
-        if let Some(known) = names.patterns.get_mut(pattern)
-            && (known.verified_at == epoch
-                || listed.is_none() && known.result.is_ok() && known.holds(&mut self.roots, check))
-        {
-            known.verified_at = epoch;
-            return known.result.clone();
+        // The names of a repository are those of its listing, whatever folders hold.
+        let known =
+            names.patterns.get_mut(pattern).filter(|known| listed.is_none() || known.verified_at == epoch);
+        if let Some(result) = known.and_then(|known| known.current(&mut self.roots, epoch, check)) {
+            return result;
         }
         let mut consulted = Vec::new();
         let result = if let Some(listed) = listed {
@@ -210,11 +212,9 @@ impl ClassFolders {
     /// All classes of a tree of folders.
     pub fn all(&mut self, tree: TreeId, (epoch, check): (u64, &FolderCheck<'_>)) -> Result<Arc<NameIndex>> {
         let names = self.trees.entry(tree).or_default();
-        if let Some(known) = &mut names.all
-            && (known.verified_at == epoch || known.result.is_ok() && known.holds(&mut self.roots, check))
-        {
-            known.verified_at = epoch;
-            return known.result.clone();
+        let known = names.all.as_mut();
+        if let Some(result) = known.and_then(|known| known.current(&mut self.roots, epoch, check)) {
+            return result;
         }
         let mut consulted = Vec::new();
         let listing = names.list(&mut self.roots, &|_| true, check, &mut consulted);
@@ -226,9 +226,9 @@ impl ClassFolders {
     /// The faults of names with several files, among the names that were asked for in this epoch.
     pub fn clashes(&self, epoch: u64) -> Vec<Fault> {
         let names = self.trees.values().flat_map(|tree| tree.names.values());
-        let asked = names.filter(|known| known.result.is_verified(epoch));
+        let asked = names.filter(|(known, _)| known.is_verified(epoch));
         let mut found: Vec<&Arc<CatalogEntry>> =
-            asked.filter_map(|known| known.result.found.as_ref().ok()?.as_ref()).collect();
+            asked.filter_map(|(known, _)| known.found.as_ref().ok()?.as_ref()).collect();
         let all = self.trees.values().filter_map(|tree| tree.all.as_ref());
         let all =
             all.filter(|known| known.verified_at == epoch).filter_map(|known| known.result.as_ref().ok());
@@ -245,10 +245,24 @@ fn matching(names: &NameIndex, pattern: &Text) -> Arc<[Text]> {
     names.keys().filter(|name| glob.matches(name)).cloned().collect()
 }
 
-impl<T> Remembered<T> {
-    /// Whether the folders that were consulted still have the same names.
-    fn holds(&self, roots: &mut [(Arc<Path>, Folders)], check: &FolderCheck<'_>) -> bool {
-        self.consulted.iter().all(|(root, consulted)| roots[*root].1.hold(consulted, check))
+/// Whether the folders that were consulted still have the same names.
+fn hold(consulted: &ConsultedByRoot, roots: &mut [(Arc<Path>, Folders)], check: &FolderCheck<'_>) -> bool {
+    consulted.iter().all(|(root, consulted)| roots[*root].1.hold(consulted, check))
+}
+
+impl<T: Clone> Remembered<T> {
+    /// The result, if it still is what the folders give. An error is asked for again in the next epoch.
+    fn current(
+        &mut self,
+        roots: &mut [(Arc<Path>, Folders)],
+        epoch: u64,
+        check: &FolderCheck<'_>,
+    ) -> Option<Result<T>> {
+        let holds = self.verified_at == epoch || self.result.is_ok() && hold(&self.consulted, roots, check);
+        holds.then(|| {
+            self.verified_at = epoch;
+            self.result.clone()
+        })
     }
 }
 
@@ -260,7 +274,7 @@ impl NamesInTree {
         name: &Text,
         roots: &mut [(Arc<Path>, Folders)],
         check: &FolderCheck<'_>,
-        consulted: &mut Vec<(usize, Vec<Consulted>)>,
+        consulted: &mut ConsultedByRoot,
     ) -> Result<Option<Arc<CatalogEntry>>> {
         let mut found = Vec::new();
         for root in &self.roots {
@@ -275,7 +289,7 @@ impl NamesInTree {
     }
 
     fn retain_needed(&mut self) {
-        self.names.retain(|_, known| Arc::strong_count(&known.result) > 1);
+        self.names.retain(|_, (known, _)| Arc::strong_count(known) > 1);
     }
 
     /// References can make any number of names, so those that no answer depends on are forgotten at times.
@@ -290,7 +304,7 @@ impl NamesInTree {
         roots: &mut [(Arc<Path>, Folders)],
         enters: &dyn Fn(&str) -> bool,
         check: &FolderCheck<'_>,
-        consulted: &mut Vec<(usize, Vec<Consulted>)>,
+        consulted: &mut ConsultedByRoot,
     ) -> Result<Listing> {
         let mut all = Listing::default();
         for root in &self.roots {
