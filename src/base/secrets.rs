@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashMap;
 
 use crate::base::lock::Mutex;
 use crate::base::pattern::Glob;
@@ -40,8 +40,9 @@ impl Cover {
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     keys: Vec<(Glob, Cover)>,
-    /// The covers of names: the same few names are the keys of all nodes.
-    known: Arc<Mutex<FxHashMap<Text, Cover>>>,
+    /// The covers of names: the same few names are the keys of all nodes. Inventories choose the names, so the
+    /// hash has a secret.
+    known: Arc<Mutex<HashMap<Text, Cover>>>,
 }
 
 /// The most names whose cover is kept.
