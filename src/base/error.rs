@@ -4,7 +4,7 @@
 //! has the one-line form, and the room `output` the other forms.
 
 mod concise;
-mod help;
+pub(crate) mod help;
 mod kind;
 mod names;
 mod short;

@@ -126,7 +126,7 @@ impl<'a> Constructor<'a> {
         let data = match self.tag(index) {
             Err(tag) => {
                 let tag = is_behind_tag(&self.written(index).content).then(|| tag.to_owned());
-                let tag = tag.filter(|tag| tag.strip_prefix('!').is_some_and(is_tag_name));
+                let tag = tag.filter(|tag| TAGS_OF_OTHERS.contains(&tag.as_str()));
                 self.fail_at(level, index, Kind::YamlTag { tag });
                 Data::Value(Value::Null)
             }
@@ -383,7 +383,18 @@ fn is_behind_tag(content: &GraphContent<'_>) -> bool {
     !matches!(content, GraphContent::Scalar { text, .. } if text.is_empty())
 }
 
-/// Whether a tag is a word, as `vault`, and hardly a password.
-fn is_tag_name(tag: &str) -> bool {
-    tag.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '-' | '_' | '/' | ':' | '.'))
-}
+/// Tags of other programs. Errors name these alone, because another one may be the first word of a password.
+const TAGS_OF_OTHERS: [&str; 12] = [
+    "!vault",
+    "!unsafe",
+    "!include",
+    "!secret",
+    "!env",
+    "!ENV",
+    "!env_var",
+    "!reference",
+    "!Ref",
+    "!Sub",
+    "!GetAtt",
+    "!Join",
+];

@@ -3,6 +3,7 @@
 //! `PyYAML` rejects the text where the grammar fails, often a line below the slip. The help names the line and
 //! the mark that is missing. It never contains a word of the file, because that may be a password.
 
+use crate::base::error::help::{NO_BREAK, NO_BREAK_HELP};
 use crate::base::error::{Error, Fault, Kind, Note};
 use crate::base::source::Site;
 
@@ -91,10 +92,9 @@ impl<'t> SlipPlace<'t> {
         // A no-break space looks like a space, and is a letter.
         let near = self.begun.unwrap_or(self.line).min(self.line);
         if let Some(at) =
-            (near..=self.line).find(|at| self.lines.get(*at).is_some_and(|line| line.contains('\u{a0}')))
+            (near..=self.line).find(|at| self.lines.get(*at).is_some_and(|line| line.contains(NO_BREAK)))
         {
-            let help = "has a no-break space (U+00A0), which YAML takes for a letter: write a space";
-            return Some(format!("line {} {help}", at + 1));
+            return Some(format!("line {} {NO_BREAK_HELP}", at + 1));
         }
         // Templates of Jinja, which reclass does not read.
         if self.whole().contains("{%") {

@@ -14,7 +14,7 @@ impl Kind {
         | Kind::ClassNotFound { written: name, .. } = self
             && name.contains(NO_BREAK)
         {
-            return Some(NO_BREAK_HELP.into());
+            return Some(format!("it {NO_BREAK_HELP}"));
         }
         if let Some(name) = self.similar() {
             return Some(format!("'{name}' is similar"));
@@ -169,9 +169,9 @@ impl Kind {
 }
 
 /// U+00A0, which looks like a space and is a letter for YAML.
-const NO_BREAK: char = '\u{a0}';
-const NO_BREAK_HELP: &str =
-    "it contains a no-break space (U+00A0), which YAML takes for a letter: write a space";
+pub const NO_BREAK: char = '\u{a0}';
+/// What a name or a line has.
+pub const NO_BREAK_HELP: &str = "has a no-break space (U+00A0), which YAML takes for a letter: write a space";
 
 /// The help for an error of the operating system.
 fn system_help(message: &str) -> Option<&'static str> {
