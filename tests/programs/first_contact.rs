@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// An inventory in a repository, in a home folder.
 fn workplace() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let base = directory.path().join("home/work/inventory");
+    let base = directory.path().join("home/repository/inventory");
     write(
         &base.join("nodes/web1.example.com.yml"),
         "classes: [app]\nparameters: {nginx: {listen: 80}, text: \"a 'b'\"}\n",
@@ -20,7 +20,7 @@ fn workplace() -> TempDir {
     write(&base.join("nodes/db.yml"), "classes: [app]\n");
     write(&base.join("classes/app.yml"), "applications: [app]\nparameters: {db: {password: hunter22}}\n");
     fs::create_dir_all(base.join("classes/deep/below")).unwrap();
-    fs::create_dir(directory.path().join("home/work/.git")).unwrap();
+    fs::create_dir(directory.path().join("home/repository/.git")).unwrap();
     directory
 }
 
@@ -39,7 +39,7 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-const INVENTORY: &str = "home/work/inventory";
+const INVENTORY: &str = "home/repository/inventory";
 
 #[test]
 fn reclass_alone_says_what_it_is() {
@@ -149,27 +149,29 @@ fn an_inventory_is_found_from_inside() {
     let base = place.path().join(INVENTORY);
     let nodes = |folder: &str, variables: &[(&str, &Path)]| run(&place, folder, &["nodes"], variables);
     let found = |folder: &str| out(&nodes(folder, &[])) == "db\nweb1.example.com\n";
-    for folder in [INVENTORY, "home/work/inventory/nodes", "home/work/inventory/classes/deep/below"] {
+    for folder in
+        [INVENTORY, "home/repository/inventory/nodes", "home/repository/inventory/classes/deep/below"]
+    {
         assert!(found(folder), "{folder}");
     }
     // Beside it, and above the repository, there is none.
-    assert!(!found("home/work") && !found("home"));
+    assert!(!found("home/repository") && !found("home"));
     let elsewhere = [("RECLASS_BASE", base.as_path())];
     assert_eq!(out(&nodes("home", &elsewhere)), "db\nweb1.example.com\n");
     // The settings file of the inventory counts, with paths that begin at its folder.
     fs::rename(base.join("nodes"), base.join("machines")).unwrap();
     fs::write(base.join("reclass-config.yml"), "nodes_uri: machines\n").unwrap();
-    assert!(found("home/work/inventory/classes/deep") && found("home/work/inventory/machines"));
+    assert!(found("home/repository/inventory/classes/deep") && found("home/repository/inventory/machines"));
     // A folder on the command line counts alone, and so does a settings file that is found today.
-    let output = run(&place, "home/work/inventory/classes", &["nodes", "-b", ".."], &[]);
+    let output = run(&place, "home/repository/inventory/classes", &["nodes", "-b", ".."], &[]);
     assert!(err(&output).contains("/nodes'"), "{}", err(&output));
     fs::write(place.path().join("home/reclass-config.yml"), "inventory_base_uri: /nowhere\n").unwrap();
-    let output = nodes("home/work/inventory/classes", &elsewhere);
+    let output = nodes("home/repository/inventory/classes", &elsewhere);
     assert!(err(&output).contains("/nowhere"), "{}", err(&output));
     // A search that passed the top of a repository would find what is not meant.
     fs::remove_file(place.path().join("home/reclass-config.yml")).unwrap();
     fs::create_dir(base.join("classes/deep/.git")).unwrap();
-    assert!(!found("home/work/inventory/classes/deep/below"));
+    assert!(!found("home/repository/inventory/classes/deep/below"));
 }
 
 #[test]

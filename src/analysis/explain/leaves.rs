@@ -56,7 +56,7 @@ pub(crate) enum LeafBranch {
 /// The content of a container in order.
 pub(crate) type Branches = Vec<(Key, LeafBranch)>;
 
-/// A branch of several nodes, until the first of them has given it a number.
+/// A branch that several nodes share. The first node gives it a number.
 pub(crate) struct SharedBranch(Mutex<SharedState>);
 
 enum SharedState {
@@ -86,7 +86,7 @@ pub(crate) struct ExplainedLeaves {
     pub fault: Option<Fault>,
 }
 
-/// What nodes share, by the address of the prefix of their layers, which the nodes hold.
+/// The leaves that nodes share. The key is the address of the prefix of their layers, which the nodes keep alive.
 #[derive(Default)]
 pub(crate) struct LeavesByPrefix {
     /// By all classes.
@@ -95,7 +95,7 @@ pub(crate) struct LeavesByPrefix {
     most: FxHashMap<usize, Variants>,
 }
 
-/// The branches that nodes with the same classes share, by the paths that their later layers set.
+/// The leaves that nodes with the same classes share: one variant for each set of paths that later layers set.
 #[derive(Default)]
 struct Variants {
     /// The number of nodes that are not explained yet.
@@ -139,7 +139,7 @@ impl LeavesByPrefix {
 }
 
 impl Variants {
-    /// Whether another one is of use.
+    /// Whether the leaves of one more node can be shared.
     fn can_learn(&self, known: &[Arc<SharedLeaves>]) -> bool {
         known.len() < MAX_VARIANTS && self.nodes.load(Ordering::Relaxed) > 1
     }
