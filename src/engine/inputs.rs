@@ -398,13 +398,17 @@ impl Inputs {
                     names.catalog = Some(catalog.clone());
                     return Ok(catalog);
                 }
-                Err(error) if met.as_ref() == Some(&error) => break,
-                Err(error) => met = Some(error),
+                Err(error) => {
+                    // It stays to find what is new in repositories, and answers no question.
+                    names.stale = true;
+                    if met.as_ref() == Some(&error) {
+                        break;
+                    }
+                    met = Some(error);
+                }
             }
             self.next_scan();
         }
-        // The old catalog is needed to find what is new in repositories.
-        names.stale = true;
         Err(met.unwrap_or_else(|| Error::new(Vec::new())))
     }
 
@@ -502,7 +506,7 @@ impl Inputs {
     }
 
     /// Reads many files at once, with several threads if it pays.
-    pub fn preload(&self, items: &[&Arc<CatalogEntry>], threads: usize) {
+    pub fn preload(&self, items: &[&Arc<CatalogEntry>], threads: u32) {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
         parallel::each_counted(

@@ -180,3 +180,41 @@ fn what_could_not_be_watched_is_tried_again() {
     fs::write(base.join("nodes/n.yml"), "parameters: {v: 2}\n").unwrap();
     assert_eq!(parameter(&inventory, "n", "v"), Value::Int(2));
 }
+
+/// A folder that is gone is an error of the next question, whatever was known of it.
+#[test]
+fn a_folder_of_nodes_or_classes_that_is_gone_is_an_error() {
+    for cache in CACHES {
+        for (folder, settled) in [("nodes", false), ("nodes", true), ("classes", false), ("classes", true)] {
+            let place = tempfile::tempdir().unwrap();
+            let base = place.path();
+            write(base, "classes/a.yml", "parameters: {a: 1}\n");
+            write(base, "nodes/n.yml", "classes: [a]\n");
+            if settled {
+                std::thread::sleep(Duration::from_millis(2_200));
+            }
+            let inventory = open(base, cache);
+            for _ in 0..3 {
+                parameter(&inventory, "n", "a");
+                assert_eq!(inventory.nodes().unwrap().len(), 1);
+            }
+            fs::rename(base.join(folder), base.join("away")).unwrap();
+            let code = |error: reclass::Error| error.first().code();
+            let said = |what: &str| format!("{what} without {folder}, {cache}, {settled}");
+            let asked = inventory.nodeinfo("n", &Request::default());
+            assert_eq!(asked.map_err(code).err(), Some("directory-not-found"), "{}", said("nodeinfo"));
+            for _ in 0..3 {
+                assert_eq!(
+                    inventory.nodes().map_err(code).err(),
+                    Some("directory-not-found"),
+                    "{}",
+                    said("nodes")
+                );
+                let counted = inventory.inspect(|_| ()).map_err(code).err();
+                assert_eq!(counted, Some("directory-not-found"), "{}", said("inspect"));
+            }
+            fs::rename(base.join("away"), base.join(folder)).unwrap();
+            parameter(&inventory, "n", "a");
+        }
+    }
+}
