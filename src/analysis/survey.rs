@@ -107,7 +107,7 @@ impl Survey {
         let items: Vec<&Arc<CatalogEntry>> = catalog.nodes.values().collect();
         let nodes = parallel::each_counted(
             WorkUnit::Nodes,
-            computation.threads(),
+            computation.settings.threads,
             &items,
             || context.computation(),
             |computation, item| surveyed_node(computation, item),

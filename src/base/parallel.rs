@@ -16,7 +16,7 @@ const MIN_ITEMS: usize = 64;
 const CHUNK: usize = 8;
 
 /// The number of threads for the setting `threads`; zero means one per processor.
-pub fn threads(wanted: u32) -> usize {
+fn threads(wanted: u32) -> usize {
     /// The number of processors, cached: the system reads files to get it, and each query of a node needs it.
     static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
     match (wanted as usize, PROCESSORS.load(Ordering::Relaxed)) {
@@ -72,17 +72,18 @@ impl Drop for Busy {
     }
 }
 
-/// Does the work for all items and returns the results in order. Each thread has its own context.
+/// Does the work for all items and returns the results in order, with as many threads as the setting `threads`
+/// says. Each thread has its own context.
 /// If `stop` is true for a result, the items after it are left out. Work inside of this work starts no threads:
 /// all processors are busy.
 pub fn each<'i, T: Sync, C, R: Send>(
-    threads: usize,
+    wanted: u32,
     items: &'i [T],
     context: impl Fn() -> C + Sync,
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let others = if items.len() < MIN_ITEMS || BUSY.get() { 0 } else { threads.saturating_sub(1) };
+    let others = if items.len() < MIN_ITEMS || BUSY.get() { 0 } else { threads(wanted).saturating_sub(1) };
     let ranges: Vec<WorkRange> = WorkRange::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
     let worker = |own: usize| {
@@ -131,7 +132,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
 /// The same as [`each`], and counts the items that are done for those who watch (`progress`).
 pub fn each_counted<'i, T: Sync, C, R: Send>(
     unit: WorkUnit,
-    threads: usize,
+    wanted: u32,
     items: &'i [T],
     context: impl Fn() -> C + Sync,
     work: impl Fn(&C, &'i T) -> R + Sync,
@@ -145,7 +146,7 @@ pub fn each_counted<'i, T: Sync, C, R: Send>(
         }
         result
     };
-    each(threads, items, context, counted, stop)
+    each(wanted, items, context, counted, stop)
 }
 
 /// Does two tasks, the first in its own thread if the system allows one.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Fault;
-use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
 use crate::engine::answer::NodeInfo;
@@ -131,11 +130,6 @@ impl<'a> EngineContext<'a> {
     pub fn clashes(self) -> Vec<Fault> {
         self.all_classes();
         self.inputs.clashes(self.catalog)
-    }
-
-    /// The number of threads for one call.
-    pub fn threads(self) -> usize {
-        parallel::threads(self.settings.threads)
     }
 }
 

@@ -184,7 +184,7 @@ impl Database {
                 let context = database.context(catalog);
                 let computed = parallel::each_counted(
                     WorkUnit::Nodes,
-                    context.threads(),
+                    context.settings.threads,
                     &missing,
                     || context.computation(),
                     |computation, key| compute(computation, key, request, false),

@@ -300,7 +300,7 @@ impl IndexState {
         let names = &computation.catalog.nodes;
         let items: Vec<&Arc<CatalogEntry>> =
             positions.iter().filter_map(|position| names.get(&self.nodes[*position as usize].name)).collect();
-        computation.inputs.preload(&items, computation.threads());
+        computation.inputs.preload(&items, computation.settings.threads);
         for (position, item) in positions.iter().zip(items) {
             let (file, environment) = computation.environment_in_file(item);
             if let Some(file) = file {
@@ -398,7 +398,7 @@ impl IndexState {
         let context = **computation;
         let computed = parallel::each_counted(
             WorkUnit::Nodes,
-            context.threads(),
+            context.settings.threads,
             &pending,
             || context.computation(),
             |computation, position| {

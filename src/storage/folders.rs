@@ -6,7 +6,6 @@
 
 use std::ffi::{CStr, OsStr};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -381,8 +380,8 @@ impl Reading<'_> {
     /// The names of files and folders. Hidden ones, `CVS` and `SCCS` are left out (S17).
     fn entries(&mut self, open: &OwnedFd, fingerprint: &mut DiskFingerprint) -> Result<FolderEntries> {
         let (mut files, mut inner, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut buffer = vec![MaybeUninit::uninit(); 32768];
-        let mut entries = RawDir::new(open, &mut buffer);
+        let mut buffer = Vec::with_capacity(32_768);
+        let mut entries = RawDir::new(open, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| self.failed(error))?;
             let name = entry.file_name();

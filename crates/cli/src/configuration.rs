@@ -105,6 +105,15 @@ impl Configuration {
         Ok(Configuration { around: Some(folder.to_owned()), ..found })
     }
 
+    /// The same; or the inventory around the current folder, if there is no file and no default inventory.
+    pub fn or_around(self) -> Configuration {
+        if self.file.is_some() || self.unread.is_some() || Path::new(DEFAULT).join("nodes").is_dir() {
+            return self;
+        }
+        let found = around().map_or(Ok(self), |folder| Configuration::in_folder(&folder));
+        found.unwrap_or_else(Configuration::unread)
+    }
+
     /// The options of a file that cannot be read.
     pub fn unread(error: Error) -> Configuration {
         Configuration { unread: Some(error), ..Configuration::default() }
@@ -291,21 +300,14 @@ fn settings_file(folder: &Path) -> Option<PathBuf> {
     FILE_NAMES.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
 }
 
-/// Reads the configuration file for a program called as `program`. Without a file there are no options, except
-/// for a program that `looks_around`: it takes the inventory around the current folder, unless the default one
-/// exists. An entry with the right name that is not a file is an error, because the intended settings would be
-/// missing otherwise.
-pub fn read(program: Option<&OsStr>, looks_around: bool) -> Result<Configuration> {
+/// Reads the configuration file for a program called as `program`. Without a file there are no options. An entry
+/// with the right name that is not a file is an error, because the intended settings would be missing otherwise.
+pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
         .flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)))
         .find(|path| path.symlink_metadata().is_ok());
-    let Some(path) = found else {
-        let looks_around = looks_around && !Path::new(DEFAULT).join("nodes").is_dir();
-        let folder = looks_around.then(around).flatten();
-        return folder
-            .map_or_else(|| Ok(Configuration::default()), |folder| Configuration::in_folder(&folder));
-    };
+    let Some(path) = found else { return Ok(Configuration::default()) };
     let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
     // The inventory must know which file is in use.
     configuration.options.insert("config_file".into(), Value::text(path.display().to_string()));

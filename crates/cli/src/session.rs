@@ -82,13 +82,14 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     // A tool needs no settings, and `explain-error` has to work beside a broken file.
     let word = arguments.get(1).and_then(|word| word.to_str());
     let tool = word.filter(|_| program.verbs).and_then(tools::find);
-    let read = || configuration::read(called, program.verbs);
-    let read = tool.map_or_else(read, |_| Ok(Configuration::default()));
+    let read = || configuration::read(called).unwrap_or_else(Configuration::unread);
+    let mut configuration = tool.map_or_else(read, |_| Configuration::default());
+    let looks_around = program.verbs && tool.is_none();
     if complete::is_asked() {
-        defaults.extend(read.unwrap_or_default().options);
+        let found = if looks_around { configuration.or_around() } else { configuration };
+        defaults.extend(found.options);
         return complete::answer(program, &defaults, arguments);
     }
-    let mut configuration = read.unwrap_or_else(Configuration::unread);
     let own = defaults.clone();
     configuration.set_defaults(&own);
     defaults.extend(configuration.options.clone());
@@ -105,13 +106,12 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         configuration.set_defaults(&own);
         defaults = own;
         defaults.extend(configuration.options.clone());
-    } else if let Some(folder) = configuration.around.clone() {
-        if matches.as_ref().is_ok_and(flags::name_an_inventory) {
-            configuration = Configuration::default();
-            configuration.set_defaults(&own);
-            defaults = own;
-        } else if matches.is_ok() {
-            terminal::tell_inventory(&folder);
+    } else if looks_around && matches.as_ref().is_ok_and(|matches| !flags::name_an_inventory(matches)) {
+        configuration = configuration.or_around();
+        configuration.set_defaults(&own);
+        if let Some(folder) = &configuration.around {
+            defaults.extend(configuration.options.clone());
+            terminal::tell_inventory(folder);
         }
     }
     if let Err(error) = configuration.usable() {

@@ -67,7 +67,7 @@ impl<'a> Comparing<'a> {
         let rules = now.settings.old_rules;
         parallel::each_counted(
             WorkUnit::Nodes,
-            context.threads(),
+            context.settings.threads,
             nodes,
             || Renderer::new(context.computation()),
             |renderer, name| self.difference(renderer, name, rules),

@@ -49,7 +49,7 @@ pub(super) fn nodes(
     let (before, now) = (**old, **new);
     let found = parallel::each_counted(
         WorkUnit::Nodes,
-        before.threads(),
+        before.settings.threads,
         &names,
         || (Renderer::new(before.computation()), Renderer::new(now.computation())),
         |(old, new), name| node(old, new, name),

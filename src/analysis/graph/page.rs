@@ -252,7 +252,7 @@ impl Maker<'_> {
         for some in chosen.chunks(NODES_AT_ONCE) {
             let context = computation.context();
             let found = parallel::each(
-                computation.threads(),
+                computation.settings.threads,
                 some,
                 || context.computation(),
                 |computation, node| {

@@ -87,7 +87,7 @@ impl<'a> Linter<'a> {
             self.survey.nodes.iter().zip(self.chosen.iter().copied()).collect();
         let all = parallel::each_counted(
             WorkUnit::Nodes,
-            self.context.threads(),
+            self.context.settings.threads,
             &nodes,
             || self.context.computation(),
             |computation, (node, chosen)| {

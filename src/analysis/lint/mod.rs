@@ -223,7 +223,7 @@ fn check(linter: &Linter<'_>) -> Vec<Fault> {
     let files: Vec<&SurveyedFile> = linter.files().collect();
     let found = parallel::each_counted(
         WorkUnit::Files,
-        linter.context.threads(),
+        linter.context.settings.threads,
         &files,
         || (),
         |(), file| check_file(linter, file),
