@@ -13,9 +13,10 @@ use crate::base::error::Result;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::Inventory;
+use crate::engine::files::Version;
 use crate::engine::sequence::IncludedBy;
 
-pub use page::{PageData, PageOptions, data, html};
+pub use page::{PageData, PageOptions, data, html, live_script};
 pub use picture::{dot, mermaid};
 
 /// The kind of a file.
@@ -56,6 +57,23 @@ pub fn graph(inventory: &Inventory, globs: &[String]) -> Result<Graph> {
         let survey = Survey::of(computation);
         Ok(of_nodes(&survey, &chosen(&survey, &names), false))
     })?
+}
+
+/// The files of an inventory with their versions. Two pages of one inventory differ only if these differ.
+#[derive(PartialEq, Eq, Default, Debug)]
+pub struct PageState {
+    versions: Vec<(FileId, Version)>,
+    /// How often the bytes of a file changed: a version stays if only positions change.
+    changes: u64,
+}
+
+/// What the page depends on now. Costs what listing all nodes and classes costs.
+pub fn page_state(inventory: &Inventory) -> Result<PageState> {
+    inventory.inspect(|computation| {
+        Survey::of(computation);
+        let inputs = computation.inputs;
+        PageState { versions: inputs.versions(), changes: inputs.files.content_changes() }
+    })
 }
 
 /// The nodes of a survey that have one of these sorted names.

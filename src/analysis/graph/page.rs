@@ -40,6 +40,9 @@ const PAGE: &str = include_str!("page.html");
 /// The script, made of the sources in `explorer`.
 const SCRIPT: &str = include_str!("explorer.js");
 
+/// The script of a page that a server shows.
+const LIVE: &str = include_str!("explorer/live.js");
+
 /// The styles.
 const STYLE: &str = include_str!("explorer/style.css");
 
@@ -194,17 +197,27 @@ pub fn data(
     })?
 }
 
-/// The page of this data.
-pub fn html(data: &PageData) -> String {
+/// The page of this data. The page of a server that has a number for the state of its inventory asks for this
+/// number, at `state` beside its own address, and is loaded again if it differs.
+pub fn html(data: &PageData, state: Option<u64>) -> String {
+    let live = state.map(|state| live_script(state) + "\n");
+    let connect = if state.is_some() { "; connect-src 'self'" } else { "" };
     let packed =
         |json: &str| base64::encode(&miniz_oxide::deflate::compress_to_vec(json.as_bytes(), DEFLATE_LEVEL));
     // The script comes last: its text is not searched for placeholders.
     PAGE.replace("{{style}}", STYLE.trim_end())
         .replace("{{overview}}", &packed(&data.overview))
         .replace("{{values}}", &packed(&data.values))
+        .replace("{{connect}}", connect)
+        .replace("{{live}}", &live.unwrap_or_default())
         .replace("{{script}}", SCRIPT.trim_end())
         .trim_end()
         .to_owned()
+}
+
+/// The element that loads the page of a server again when the state of the inventory has another number.
+pub fn live_script(state: u64) -> String {
+    format!("<script>\n{}</script>", LIVE.replace("{{state}}", &state.to_string()))
 }
 
 /// The level of compression: the highest one takes three times as long for two hundredths of the size.

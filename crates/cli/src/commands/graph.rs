@@ -39,10 +39,15 @@ pub const VERB: Verb = Verb {
 fn arguments(command: Command) -> Command {
     command
         .arg(node_globs("Draw only these nodes, by name or glob"))
-        .arg(Arg::new("link").long("link").value_name("URL").help(
-            "Where the page's places lead: the address of a file, with {revision}, {file}, {line} and {column}",
-        ))
+        .arg(link())
         .arg(flag("open", "Write the page to a temporary file, print its path and open it in the browser"))
+}
+
+/// The address behind the places of the page.
+pub fn link() -> Arg {
+    Arg::new("link").long("link").value_name("URL").help(
+        "Where the page's places lead: the address of a file, with {revision}, {file}, {line} and {column}",
+    )
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
@@ -68,8 +73,8 @@ fn usage(message: &str) -> reclass::error::Error {
     Fault::new(Kind::Usage { message: message.to_owned() }).into()
 }
 
-/// The page, or the path of its file if it is opened.
-fn explorer(question: &OpenInvocation<'_>, nodes: &[String], is_opened: bool) -> Result<Printout> {
+/// The page. A server gives the number of the state that its page shows.
+pub fn page(question: &OpenInvocation<'_>, nodes: &[String], state: Option<u64>) -> Result<String> {
     let found = lint::selected(question.options, nodes, &CodeSelection::default(), question.configuration)?;
     let options = PageOptions {
         date: date(),
@@ -77,7 +82,12 @@ fn explorer(question: &OpenInvocation<'_>, nodes: &[String], is_opened: bool) ->
         findings: found.findings,
         meaning: Some(explain_error::meaning),
     };
-    let page = html(&data(&question.inventory, nodes, &question.redaction(), &options)?);
+    Ok(html(&data(&question.inventory, nodes, &question.redaction(), &options)?, state))
+}
+
+/// The page, or the path of its file if it is opened.
+fn explorer(question: &OpenInvocation<'_>, nodes: &[String], is_opened: bool) -> Result<Printout> {
+    let page = page(question, nodes, None)?;
     if !is_opened {
         return Ok(Printout::plain(page));
     }
@@ -91,8 +101,8 @@ fn explorer(question: &OpenInvocation<'_>, nodes: &[String], is_opened: bool) ->
     })
 }
 
-/// Opens a file in the program of the desktop for it. The error is a sentence.
-fn open(file: &str) -> std::result::Result<(), String> {
+/// Opens a file or an address in the program of the desktop for it. The error is a sentence.
+pub fn open(file: &str) -> std::result::Result<(), String> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = std::process::Command::new(program);
     let command = command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

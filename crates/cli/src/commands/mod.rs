@@ -8,6 +8,7 @@ pub mod complete;
 pub mod diff;
 pub mod explain;
 pub mod explain_error;
+pub mod explore;
 pub mod graph;
 pub mod init;
 pub mod lint;
@@ -28,7 +29,7 @@ use reclass::error::Error;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use crate::commands::verb::{Answering, Invocation, OpenInvocation, Verb, flag};
+use crate::commands::verb::{Answering, Invocation, OpenInvocation, Printout, Verb, flag};
 use crate::configuration::Configuration;
 use crate::{flags, progress, screen, terminal};
 
@@ -44,6 +45,7 @@ pub const VERBS: &[Verb] = &[
     list::PARAMS,
     list::REFS,
     graph::VERB,
+    explore::VERB,
 ];
 
 /// Adds the verbs to the program.
@@ -72,7 +74,10 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 
 /// The commands as the help groups them.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Nodes and values", &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph"]),
+    (
+        "Nodes and values",
+        &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph", "explore"],
+    ),
     ("Checks", &["lint", "diff", "compare"]),
     ("Begin, learn, connect", &["init", "migrate", "explain-error", "completions", "manual"]),
 ];
@@ -125,6 +130,12 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             opened.iter().flat_map(Inventory::storage_warnings).for_each(|warning| terminal::warn(&warning));
             answer.map(|answer| (answer, Vec::new()))
         }
+        (Answering::Serving(serve), opened) => opened.and_then(|inventory| {
+            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+            let question = OpenInvocation { asked, inventory };
+            terminal::mask(question.redaction());
+            serve(&question).map(|()| (Printout::default(), Vec::new()))
+        }),
         (Answering::Opened(answer), opened) => opened.and_then(|inventory| {
             configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
             let question = OpenInvocation { asked, inventory };

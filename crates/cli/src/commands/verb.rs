@@ -30,6 +30,8 @@ pub struct Verb {
 pub enum Answering {
     /// Needs an inventory. Failing to open it is an error.
     Opened(fn(&OpenInvocation<'_>) -> Result<Printout>),
+    /// Needs an inventory, and works until somebody ends the process. It prints by itself.
+    Serving(fn(&OpenInvocation<'_>) -> Result<()>),
     /// Needs only the settings. Faults in them are part of the answer.
     Settings(fn(&Invocation<'_>) -> Result<Printout>),
 }

@@ -2,10 +2,11 @@
 //
 // RECLASS names the program. Where there is no Chromium, the tests are skipped.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, test as always } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -535,6 +536,25 @@ test("a small screen has no content beside it, and no word is broken", async () 
   const broken = await tab.evaluate(() => [...document.querySelectorAll("td, th, a, code")].filter((element) => /break-all|break-word/.test(getComputedStyle(element).wordBreak)).length);
   assert.equal(broken, 0);
   await close(tab);
+});
+
+test("the page of explore is loaded again when a file changes, with the same view", async () => {
+  const base = inventory("live", { "nodes/web1.yml": "classes: [app]\n", "classes/app.yml": "parameters: {port: 80}\n" });
+  const server = spawn(program, ["explore", "--no-open"], { cwd: base, stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const [address] = await new Promise((resolve) => createInterface(server.stdout).once("line", (...line) => resolve(line)));
+    const context = await browser.newContext();
+    const tab = await context.newPage();
+    await tab.goto(address + "#node:web1");
+    await ready(tab);
+    assert.match(await tab.locator("main").innerText(), /port[\s\S]*80/);
+    writeFileSync(join(base, "classes/app.yml"), "parameters: {port: 8080}\n");
+    await tab.waitForFunction(() => document.querySelector("main")?.innerText.includes("8080"), null, { timeout: 30_000 });
+    assert.equal(await hash(tab), "#node:web1");
+    await context.close();
+  } finally {
+    server.kill();
+  }
 });
 
 test("print shows the content alone", async () => {
