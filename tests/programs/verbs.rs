@@ -588,7 +588,9 @@ fn the_whole_inventory_says_all_its_problems_once() {
 fn verbs_are_in_the_help() {
     let place = workplace();
     let help = text(&run(place.path(), &["--help"]));
-    for verb in ["explain", "lint", "diff", "nodes", "classes", "applications", "params", "refs", "graph", "explore"] {
+    for verb in
+        ["explain", "lint", "diff", "nodes", "classes", "applications", "params", "refs", "graph", "explore"]
+    {
         assert!(help.contains(&format!("  {verb} ")), "{verb} in\n{help}");
         let own = text(&run(place.path(), &[verb, "--help"]));
         assert!(own.contains("\nDocumentation: https://") && own.contains("--inventory-base-uri"), "{own}");
