@@ -407,7 +407,7 @@ fn a_browser_searches_and_clicks() {
         support::absent("chromium", "install the package chromium");
         return;
     };
-    let page = html(&page_data(&example()));
+    let page = html(&page_data(&example()), None);
     let start = loaded(&browser, &page, "", "");
     for text in ["<strong>4</strong><span>nodes</span>", "data-name=\"app.nginx\"", "Environments"] {
         assert!(start.contains(text), "{text} in\n{start}");
@@ -440,7 +440,7 @@ fn a_browser_shows_what_is_wrong_and_what_is_known() {
     ]);
     let data = page_data(folder.path());
     assert!(!data.values.contains("hunter22") && !data.overview.contains("hunter22"), "secrets are masked");
-    let page = html(&data);
+    let page = html(&data, None);
     let Some(browser) = browser() else {
         support::absent("chromium", "install the package chromium");
         return;
@@ -467,7 +467,7 @@ fn a_browser_takes_nothing_for_markup() {
     let folder = inventory(&[("nodes/n.yml", HOSTILE)]);
     let data = page_data(folder.path());
     assert!(!data.values.contains("hunter22"), "secrets are masked");
-    let page = html(&data);
+    let page = html(&data, None);
     assert_eq!(page.matches("</script>").count(), 3, "the data ends no element");
     let Some(browser) = browser() else {
         support::absent("chromium", "install the package chromium");

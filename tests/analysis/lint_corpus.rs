@@ -115,7 +115,7 @@ fn findings_and_graphs_are_the_same_with_any_number_of_threads() {
             }
             let drawn = Inventory::open(&options).and_then(|inventory| {
                 let redaction = Redaction::of(inventory.settings());
-                let page = html(&data(&inventory, &[], &redaction, &PageOptions::default())?);
+                let page = html(&data(&inventory, &[], &redaction, &PageOptions::default())?, None);
                 Ok((dot(&graph(&inventory, &[])?), page))
             });
             (findings, drawn.map_err(|error| reclass::error::concise(&error)))

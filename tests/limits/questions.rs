@@ -26,7 +26,7 @@ pub const QUESTIONS: [Question; 8] = [
     ("graph", |options, _, node| {
         let inventory = Inventory::open(options)?;
         let redaction = Redaction::of(inventory.settings());
-        let page = html(&data(&inventory, &[node.into()], &redaction, &PageOptions::default())?);
+        let page = html(&data(&inventory, &[node.into()], &redaction, &PageOptions::default())?, None);
         Ok(page.len() + dot(&graph(&inventory, &[node.into()])?).len())
     }),
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
