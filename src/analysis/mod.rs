@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod diff;
+pub mod editor;
 pub mod explain;
 pub mod graph;
 pub mod lint;

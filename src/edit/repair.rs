@@ -235,6 +235,15 @@ pub struct RepairedFile {
     pub repairs: usize,
 }
 
+/// The text of a file with the repairs of its findings; `None` if none is possible.
+pub fn repaired(settings: &Settings, path: &str, text: &str, findings: &[Finding]) -> Option<String> {
+    let of_file = findings.iter().filter_map(Repair::of).filter(|(other, _)| other == path);
+    let mut repairs: Vec<Repair> = of_file.map(|(_, repair)| repair).collect();
+    repairs.sort_by_key(|repair| std::cmp::Reverse((repair.line, repair.column)));
+    let changed = FileRepairs(repairs).apply(text.as_bytes(), path, &Prefixes::new(settings));
+    changed.and_then(|(text, _)| String::from_utf8(text).ok())
+}
+
 /// Repairs the files of the findings that have a repair, sorted by path. A finding whose place in the file
 /// has changed, or that cannot be repaired in place, is left out. In test mode nothing is written.
 pub fn repair(settings: &Settings, findings: &[Finding], options: EditOptions) -> Result<Vec<RepairedFile>> {

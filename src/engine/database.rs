@@ -1,6 +1,7 @@
 //! The whole state of an inventory: its files, and the answers with their dependencies. The life of one
 //! question is in `question`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -123,6 +124,12 @@ impl Database {
         }
         self.inputs.forget(&catalog, changed);
         Ok(catalog)
+    }
+
+    /// Takes a text in place of the bytes of a file.
+    pub fn set_buffer(&mut self, path: &Path, text: Option<&str>) {
+        self.inputs.set_buffer(path, text);
+        self.revision += 1;
     }
 
     /// The names of nodes and classes, from one consistent state of the folders.

@@ -20,11 +20,13 @@ use crate::engine::counts::Counters;
 use crate::engine::etcd::{EtcdOwner, EtcdTree};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
+use crate::engine::fingerprint::ByteSource;
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, ClassTree, NameIndex, TreeId};
 use crate::storage::folders::{Consulted, FolderCheck, Folders};
 use crate::storage::fs::naming;
+use crate::storage::git::Blob;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::watch::{Watch, WatchEvents};
@@ -271,6 +273,16 @@ impl Inputs {
             names.verified_at = 0;
             self.epoch.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Takes a text in place of the bytes of a file. The next question verifies every file.
+    pub fn set_buffer(&self, path: &Path, text: Option<&str>) {
+        let source = text.map_or(ByteSource::Disk, |text| {
+            let object = format!("buffer {}", self.scan()).into();
+            ByteSource::Blob(Arc::new(Blob { object, bytes: text.as_bytes().into() }))
+        });
+        self.files.set_source(&path.into(), source);
+        self.next_scan();
     }
 
     /// Where the nodes are, for messages.

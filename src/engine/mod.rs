@@ -33,6 +33,7 @@ pub mod top;
 pub mod trees;
 pub mod values;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
@@ -183,6 +184,12 @@ impl Inventory {
     /// name with several files (S6).
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
         self.database().inventory(&Request::default())
+    }
+
+    /// Takes a text in place of the bytes of a file, as an editor has it before it is saved; `None` takes the
+    /// bytes of the file again. All answers are those of the text. The file must exist: names come from folders.
+    pub fn set_buffer(&self, path: &Path, text: Option<&str>) {
+        self.database().set_buffer(path, text);
     }
 
     /// Calls `read` with the engine's own records: names, layers, and how they merge and evaluate. `read`

@@ -5,7 +5,8 @@
 
 mod source;
 
-use crate::base::secrets::{Cover, MASK, Secrets};
+pub use crate::base::secrets::MASK;
+use crate::base::secrets::{Cover, Secrets};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};

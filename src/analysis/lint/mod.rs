@@ -85,27 +85,41 @@ pub fn selected(
     selection: &CodeSelection,
     file: &dyn OptionsFile,
 ) -> Result<LintOutcome> {
+    match Inventory::open(&lint_options(options)) {
+        Ok(inventory) => of_inventory(&inventory, options, nodes, selection, file),
+        Err(error) => Ok(refused(error, options, selection, file)),
+    }
+}
+
+/// The options with which an inventory gives all that lint reports.
+pub fn lint_options(options: &Map) -> Map {
     let mut options = options.clone();
     // All warnings of rendering.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
-    let (levels, wrong) = Levels::read(options.get("lint_levels"));
-    let mut levels = Levels { selection: selection.clone(), ..levels };
-    if options.get("empty_files").and_then(Value::as_str) == Some("error") {
-        levels.changed.entry("file-empty".into()).or_insert(Level::Error);
-    }
+    options
+}
+
+/// The findings of options that open no inventory.
+fn refused(error: Error, options: &Map, selection: &CodeSelection, file: &dyn OptionsFile) -> LintOutcome {
+    let (levels, wrong) = Levels::of_options(options, selection);
     let unused = FxHashSet::default();
-    let refused = |error: Error| {
-        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &unused), fault));
-        // Always errors, whatever the levels are: nothing else was checked.
-        let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
-        let findings = grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)));
-        LintOutcome { findings, opened: false }
-    };
-    let inventory = match Inventory::open(&options) {
-        Ok(inventory) => inventory,
-        Err(error) => return Ok(refused(error)),
-    };
+    let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &unused), fault));
+    // Always errors, whatever the levels are: nothing else was checked.
+    let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
+    let findings = grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)));
+    LintOutcome { findings, opened: false }
+}
+
+/// The same as [`selected`] for an inventory that was opened with [`lint_options`].
+pub fn of_inventory(
+    inventory: &Inventory,
+    options: &Map,
+    nodes: &[String],
+    selection: &CodeSelection,
+    file: &dyn OptionsFile,
+) -> Result<LintOutcome> {
+    let (levels, wrong) = Levels::of_options(options, selection);
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let checked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
@@ -120,12 +134,12 @@ pub fn selected(
     });
     let (problems, unused) = match checked {
         Ok(checked) => checked?,
-        Err(error) => return Ok(refused(error)),
+        Err(error) => return Ok(refused(error, options, selection, file)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of(&fault, &unused), fault));
-    let mut silence = silence::Silence::new(&inventory, file);
+    let mut silence = silence::Silence::new(inventory, file);
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
@@ -160,6 +174,16 @@ struct Levels {
 }
 
 impl Levels {
+    /// The levels of these options for a selection of codes, and the faults in the setting.
+    fn of_options(options: &Map, selection: &CodeSelection) -> (Levels, Vec<Fault>) {
+        let (levels, wrong) = Levels::read(options.get("lint_levels"));
+        let mut levels = Levels { selection: selection.clone(), ..levels };
+        if options.get("empty_files").and_then(Value::as_str) == Some("error") {
+            levels.changed.entry("file-empty".into()).or_insert(Level::Error);
+        }
+        (levels, wrong)
+    }
+
     /// The levels, and the faults in the setting. Its valid entries still apply.
     fn read(setting: Option<&Value>) -> (Levels, Vec<Fault>) {
         let mut changed = FxHashMap::default();

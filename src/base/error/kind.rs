@@ -53,7 +53,7 @@ macro_rules! kinds {
             }
             /// The name that was probably meant: the field `similar`.
             #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
-            pub(super) fn similar(&self) -> Option<&str> {
+            pub fn similar(&self) -> Option<&str> {
                 match self { $( Kind::$name { $($field),* } => { $( quoted!(similar $field $field); )* None } )* }
             }
             /// The paths in the message: the fields `path`, `folder` and `files`. For a revision of git, the

@@ -61,7 +61,7 @@ pub fn class_entry(
 
 /// The absolute form of a relative name, as the forks compute it: each leading dot removes one part of the
 /// including name. Surplus dots have no effect.
-fn absolute(including: &str, relative: &str) -> String {
+pub fn absolute(including: &str, relative: &str) -> String {
     let dots = relative.len() - relative.trim_start_matches('.').len();
     let parts: Vec<&str> = including.split('.').collect();
     let parent = parts[..parts.len().saturating_sub(dots)].join(".");

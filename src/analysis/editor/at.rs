@@ -1,0 +1,302 @@
+//! The thing at a place of a text.
+
+use std::ops::Range;
+
+use crate::base::path::join_path;
+use crate::base::settings::Settings;
+use crate::base::stack::grow;
+use crate::base::value::Key;
+use crate::model::merge::Prefixes;
+use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+
+/// A thing that has an answer in the inventory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// An entry of `classes`, as written.
+    Class(String),
+    /// A reference: its path, without a default.
+    Reference(String),
+    /// A key of the parameters or exports: its path without prefixes.
+    Key {
+        /// The path in the notation of references.
+        path: String,
+        /// Whether it is an export.
+        export: bool,
+    },
+}
+
+/// A thing and its bytes in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ItemAt {
+    /// The thing.
+    pub item: Item,
+    /// Its bytes.
+    pub range: Range<usize>,
+}
+
+/// A list of names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameList {
+    /// `classes`.
+    Classes,
+    /// `applications`.
+    Applications,
+}
+
+/// A name of the outline, with the names below it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// The key, or the entry of a list of classes.
+    pub name: String,
+    /// The bytes of the key.
+    pub key: Range<usize>,
+    /// The bytes of key and value.
+    pub range: Range<usize>,
+    /// Whether its value is a mapping or a list.
+    pub is_container: bool,
+    /// The keys of its value.
+    pub inner: Vec<Symbol>,
+}
+
+/// The thing at an offset; `None` if there is none, or if the text around a key is no YAML.
+pub fn item_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt> {
+    if let Some(found) = reference_at(text, offset, settings) {
+        return Some(found);
+    }
+    let outline = Outline::read(text.as_bytes()).ok()?;
+    let prefixes = Prefixes::new(settings);
+    for section in entries(outline.root.as_ref()?) {
+        let name = text.get(section.key.content..section.key.end)?;
+        match name {
+            "classes" => {
+                let items = items(&section.value).iter();
+                let mut items = items.filter(|item| holds(&(item.content..item.end), offset));
+                if let Some(item) = items.next() {
+                    let written = section_text(text, item)?;
+                    return Some(ItemAt { item: Item::Class(written), range: item.content..item.end });
+                }
+            }
+            "parameters" | "exports" => {
+                let mut path = Vec::new();
+                if let Some(range) = key_at(&section.value, offset, &prefixes, &mut path) {
+                    let path = join_path(&path, &settings.delimiter);
+                    return Some(ItemAt { item: Item::Key { path, export: name == "exports" }, range });
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The innermost reference around an offset, if its path needs no other reference.
+fn reference_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt> {
+    let start = open_reference(text, offset, settings)?;
+    let (open, close) = &settings.reference_sentinels;
+    let line = text[start..].lines().next().unwrap_or_default();
+    let end = line.find(&**close)?;
+    let inside = &line[..end];
+    if inside.contains(&**open) {
+        return None;
+    }
+    let default = format!("{0}{0}", settings.delimiter);
+    let path = inside.split(&default).next().unwrap_or(inside).trim();
+    (!path.is_empty()).then(|| ItemAt { item: Item::Reference(path.to_owned()), range: start..start + end })
+}
+
+/// The offset behind the opening of the innermost reference that is open at an offset of a line.
+pub fn open_reference(text: &str, offset: usize, settings: &Settings) -> Option<usize> {
+    let (open, close) = &settings.reference_sentinels;
+    let before = text.get(..offset)?;
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    // The cursor may stand within the opening.
+    let mut opened = Vec::new();
+    let mut at = begin;
+    let line_end = text[offset..].find('\n').map_or(text.len(), |length| offset + length);
+    while at < line_end {
+        let rest = &text[at..line_end];
+        if let Some(escaped) = rest.strip_prefix('\\') {
+            at += 1 + escaped.chars().next().map_or(0, char::len_utf8);
+        } else if rest.starts_with(&**open) && at < offset {
+            at += open.len();
+            opened.push(at);
+        } else if at >= offset {
+            break;
+        } else if rest.starts_with(&**close) {
+            opened.pop();
+            at += close.len();
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    opened.pop()
+}
+
+/// The list whose entry is written at an offset. Looks at lines alone, because the entry is not finished.
+pub fn list_at(text: &str, offset: usize) -> Option<NameList> {
+    let before = text.get(..offset)?;
+    let mut lines = before.rsplit('\n');
+    let current = lines.next()?;
+    let named = |line: &str| {
+        let name = line.split(':').next()?;
+        match name.trim_end() {
+            "classes" => Some(NameList::Classes),
+            "applications" => Some(NameList::Applications),
+            _ => None,
+        }
+    };
+    // `classes: [a, b` stands in one line.
+    if let Some(list) = named(current) {
+        return current.contains('[').then_some(list);
+    }
+    if !current.trim_start().starts_with('-') {
+        return None;
+    }
+    let header = lines.find(|line| !line.trim().is_empty() && !line.starts_with([' ', '-', '#', '\t']));
+    header.and_then(named)
+}
+
+/// The sections, keys and classes of a text; nothing if it is no YAML.
+pub fn outline(text: &str) -> Vec<Symbol> {
+    let Ok(outline) = Outline::read(text.as_bytes()) else { return Vec::new() };
+    outline.root.as_ref().map_or_else(Vec::new, |root| symbols(text, root))
+}
+
+fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
+    grow(|| match &node.form {
+        NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => {
+            let symbol = |pair: &OutlineEntry| {
+                let key = pair.key.content..pair.key.end;
+                let inner = symbols(text, &pair.value);
+                let last = inner.last().map_or(pair.value.end, |last| last.range.end);
+                let range = key.start..last.max(key.end);
+                let is_container = !matches!(
+                    pair.value.form,
+                    NodeForm::Plain
+                        | NodeForm::SingleQuoted
+                        | NodeForm::DoubleQuoted
+                        | NodeForm::BlockScalar
+                        | NodeForm::Alias
+                        | NodeForm::Empty
+                );
+                let name = text.get(key.clone()).unwrap_or_default().to_owned();
+                Symbol { name, key, range, is_container, inner }
+            };
+            pairs.iter().map(symbol).collect()
+        }
+        NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
+            let symbol = |item: &OutlineNode| {
+                let key = item.content..item.end;
+                let name = section_text(text, item).filter(|_| matches!(item.form, NodeForm::Plain))?;
+                Some(Symbol { name, range: key.clone(), key, is_container: false, inner: Vec::new() })
+            };
+            items.iter().filter_map(symbol).collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The range of the key at an offset. Its path is left in `path`.
+fn key_at(
+    node: &OutlineNode,
+    offset: usize,
+    prefixes: &Prefixes,
+    path: &mut Vec<Key>,
+) -> Option<Range<usize>> {
+    for pair in entries(node) {
+        let Some(name) = pair.name.text() else { continue };
+        path.push(Key::from(prefixes.name(&name)));
+        let range = pair.key.content..pair.key.end;
+        if holds(&range, offset) {
+            return Some(range);
+        }
+        if let Some(found) = grow(|| key_at(&pair.value, offset, prefixes, path)) {
+            return Some(found);
+        }
+        path.pop();
+    }
+    None
+}
+
+fn entries(node: &OutlineNode) -> &[OutlineEntry] {
+    match &node.form {
+        NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => pairs,
+        _ => &[],
+    }
+}
+
+fn items(node: &OutlineNode) -> &[OutlineNode] {
+    match &node.form {
+        NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => items,
+        _ => &[],
+    }
+}
+
+/// The text of a scalar of one line, without quotes.
+fn section_text(text: &str, node: &OutlineNode) -> Option<String> {
+    let written = text.get(node.content..node.end)?;
+    match node.form {
+        NodeForm::Plain => Some(written.to_owned()),
+        NodeForm::SingleQuoted | NodeForm::DoubleQuoted => Some(written.trim_matches(['\'', '"']).to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether an offset is in a range or right behind it.
+fn holds(range: &Range<usize>, offset: usize) -> bool {
+    (range.start..=range.end).contains(&offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::value::Map;
+
+    /// The thing at the mark `$0`.
+    fn at_mark(text: &str) -> Option<Item> {
+        let offset = text.find("$0").expect("a mark");
+        let text = text.replacen("$0", "", 1);
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        item_at(&text, offset, &settings).map(|found| found.item)
+    }
+
+    #[test]
+    fn things_at_a_place() {
+        let reference = |path: &str| Some(Item::Reference(path.into()));
+        let key = |path: &str| Some(Item::Key { path: path.into(), export: false });
+        for (text, expected) in [
+            ("classes: [a.b, c$0.d]\n", Some(Item::Class("c.d".into()))),
+            ("classes:\n- a\n- 'role.$0web'\n", Some(Item::Class("role.web".into()))),
+            ("parameters:\n  a: 'x ${b:$0c} y ${d}'\n", reference("b:c")),
+            ("parameters:\n  a: 'x ${b:c} y $0{d}'\n", None),
+            ("parameters:\n  a: ${b:${c$0}}\n", reference("c")),
+            ("parameters:\n  a: ${b$0:${c}}\n", None),
+            ("parameters:\n  a: ${b:c$0::fallback}\n", reference("b:c")),
+            ("parameters:\n  a: \\${b$0}\n", None),
+            ("parameters:\n  ~ngi$0nx: {listen: 80}\n", key("nginx")),
+            ("parameters:\n  nginx: {lis$0ten: 80}\n", key("nginx:listen")),
+            ("exports: {a$0: 1}\n", Some(Item::Key { path: "a".into(), export: true })),
+            ("environ$0ment: dev\n", None),
+            // A text that is no YAML has references all the same.
+            ("parameters:\n  a: [${b$0}\n", reference("b")),
+            ("parameters:\n  a$0: [\n", None),
+        ] {
+            assert_eq!(at_mark(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_at_a_place() {
+        for (text, expected) in [
+            ("classes:\n- a\n- b", Some(NameList::Classes)),
+            ("classes:\n  # roles\n  - a\n\n  - ", Some(NameList::Classes)),
+            ("classes: [a, ", Some(NameList::Classes)),
+            ("applications:\n- ", Some(NameList::Applications)),
+            ("parameters:\n  a:\n  - ", None),
+            ("classes:\n- a\nparameters:\n  x", None),
+            ("classes", None),
+        ] {
+            assert_eq!(list_at(text, text.len()), expected, "{text}");
+        }
+    }
+}

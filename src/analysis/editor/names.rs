@@ -1,0 +1,99 @@
+//! The nodes and classes of one state of an inventory, for questions that are asked at each key.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::analysis::survey::Survey;
+use crate::base::error::Result;
+use crate::base::value::Text;
+use crate::engine::Inventory;
+use crate::model::layer::absolute_class;
+
+/// All nodes, classes and files.
+#[derive(Clone, Default, Debug)]
+pub struct InventoryNames {
+    /// The names of the nodes, sorted.
+    pub nodes: Vec<Text>,
+    /// The classes by name.
+    pub classes: BTreeMap<Text, ClassFacts>,
+    /// The files by path.
+    pub files: BTreeMap<Arc<str>, FileFacts>,
+}
+
+/// A class.
+#[derive(Clone, Default, Debug)]
+pub struct ClassFacts {
+    /// Its file.
+    pub path: Arc<str>,
+    /// The files that list it by its name, with the name of their class or node.
+    pub listed_by: Vec<Text>,
+}
+
+/// The file of a node or class.
+#[derive(Clone, Debug)]
+pub struct FileFacts {
+    /// The name of the node or class.
+    pub name: Text,
+    /// Whether it is a class.
+    pub is_class: bool,
+    /// The indexes of the nodes that have the file.
+    pub nodes: Vec<u32>,
+}
+
+impl InventoryNames {
+    /// Collects everything.
+    pub fn of(inventory: &Inventory) -> Result<InventoryNames> {
+        inventory.inspect(|computation| {
+            let survey = Survey::of(computation);
+            let mut overview = InventoryNames {
+                nodes: survey.nodes.iter().map(|node| node.name.clone()).collect(),
+                ..InventoryNames::default()
+            };
+            for file in &survey.files {
+                let number = |node: &usize| u32::try_from(*node).unwrap_or(u32::MAX);
+                let nodes = file.nodes.iter().map(number).collect();
+                let facts = FileFacts { name: file.name.clone(), is_class: file.is_class, nodes };
+                overview.files.insert(file.path.clone(), facts);
+                if file.is_class {
+                    overview.classes.entry(file.name.clone()).or_default().path = file.path.clone();
+                }
+            }
+            for file in &survey.files {
+                let Ok(layer) = &file.layer else { continue };
+                for entry in &layer.classes {
+                    let names = std::iter::once(&entry.name).chain(&entry.alternatives);
+                    let mut known = names.filter(|name| overview.classes.contains_key(*name));
+                    if let Some(name) = known.next().cloned()
+                        && let Some(class) = overview.classes.get_mut(&name)
+                    {
+                        class.listed_by.push(file.name.clone());
+                    }
+                }
+            }
+            overview
+        })
+    }
+
+    /// The first node that has a file.
+    pub fn first_node(&self, path: &str) -> Option<&Text> {
+        let first = self.files.get(path)?.nodes.first()?;
+        self.nodes.get(*first as usize)
+    }
+
+    /// The nodes that have a file.
+    pub fn nodes_of<'o>(&'o self, path: &str) -> impl Iterator<Item = &'o Text> {
+        let file = self.files.get(path);
+        file.into_iter().flat_map(|file| &file.nodes).filter_map(|node| self.nodes.get(*node as usize))
+    }
+
+    /// The class that an entry in a file names, if it needs no reference and no pattern.
+    pub fn class(&self, path: &str, written: &str) -> Option<&Text> {
+        let find = |name: &str| self.classes.get_key_value(name).map(|(name, _)| name);
+        if !written.starts_with('.') {
+            return find(written);
+        }
+        let file = self.files.get(path)?;
+        let folder = absolute_class(&format!("{}.init", file.name), written);
+        find(&absolute_class(&file.name, written)).or_else(|| find(&folder))
+    }
+}
