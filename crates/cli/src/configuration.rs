@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
@@ -20,6 +20,7 @@ use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
+use reclass_lsp::FoundInventory;
 
 use crate::process::{current_folder, environment};
 use crate::{flags, folder};
@@ -275,18 +276,21 @@ impl OptionsFile for Configuration {
 /// The folder of the default inventory.
 pub const DEFAULT: &str = "/etc/reclass";
 
-/// The inventory that the variable names, or else the nearest one around the current folder. The search ends at
-/// the top of a repository and at the home folder.
+/// The inventory that the variable names, or else the nearest one around the current folder.
 fn around() -> Option<PathBuf> {
-    if let Some(base) = environment("RECLASS_BASE") {
-        return std::path::absolute(base).ok();
-    }
-    let (current, home) = (current_folder()?, std::env::home_dir());
-    let last = [folder::work_tree(&current), home.as_deref()];
-    for folder in current.ancestors() {
-        if settings_file(folder).is_some()
-            || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
-        {
+    named_by_variable().or_else(|| inventory_above(&current_folder()?))
+}
+
+fn named_by_variable() -> Option<PathBuf> {
+    environment("RECLASS_BASE").and_then(|base| std::path::absolute(base).ok())
+}
+
+/// The nearest inventory around a folder. The search ends at the top of a repository and at the home folder.
+fn inventory_above(folder: &Path) -> Option<PathBuf> {
+    let home = std::env::home_dir();
+    let last = [folder::work_tree(folder), home.as_deref()];
+    for folder in folder.ancestors() {
+        if is_inventory(folder) {
             return Some(folder.to_path_buf());
         }
         if last.contains(&Some(folder)) {
@@ -294,6 +298,21 @@ fn around() -> Option<PathBuf> {
         }
     }
     None
+}
+
+fn is_inventory(folder: &Path) -> bool {
+    settings_file(folder).is_some() || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
+}
+
+/// The inventory that the files of a folder belong to, for an editor: as for programs, or else one in the folder,
+/// up to three folders deep.
+pub fn of_folder(folder: &Path) -> Option<Result<FoundInventory>> {
+    let found = named_by_variable().or_else(|| inventory_above(folder));
+    let folder = found.or_else(|| folder::below(folder, 3, &is_inventory))?;
+    Some(Configuration::in_folder(&folder).and_then(|configuration| {
+        configuration.usable()?;
+        Ok(FoundInventory { folder, options: configuration.options.clone(), file: Arc::new(configuration) })
+    }))
 }
 
 fn settings_file(folder: &Path) -> Option<PathBuf> {

@@ -105,6 +105,20 @@ pub fn work_tree(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(".git").exists())
 }
 
+/// The first folder in a folder, at most so deep, that has a property. Hidden folders are left out.
+pub fn below(folder: &Path, depth: usize, is_it: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.is_dir() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.')
+        })
+        .collect();
+    folders.sort_unstable();
+    let found = folders.iter().find(|folder| is_it(folder)).cloned();
+    found.or_else(|| folders.iter().filter(|_| depth > 1).find_map(|folder| below(folder, depth - 1, is_it)))
+}
+
 /// The path from a folder to a file, both absolute, with `..` where it leads up.
 pub fn relative(path: &Path, folder: &Path) -> PathBuf {
     let (path, folder) = (parts(path), parts(folder));

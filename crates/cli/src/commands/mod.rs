@@ -13,6 +13,7 @@ pub mod graph;
 pub mod init;
 pub mod lint;
 pub mod list;
+pub mod lsp;
 pub mod manual;
 pub mod migrate;
 pub mod show;
@@ -79,7 +80,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
         &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph", "explore"],
     ),
     ("Checks", &["lint", "diff", "compare"]),
-    ("Begin, learn, connect", &["init", "migrate", "explain-error", "completions", "manual"]),
+    ("Begin, learn, connect", &["init", "migrate", "explain-error", "lsp", "completions", "manual"]),
 ];
 
 /// The program with its commands in groups in the help.

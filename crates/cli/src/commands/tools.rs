@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command};
 
 use crate::commands::tool::Tool;
-use crate::commands::{complete, explain_error, init, manual, migrate};
+use crate::commands::{complete, explain_error, init, lsp, manual, migrate};
 use crate::terminal;
 
-pub const TOOLS: &[Tool] = &[explain_error::TOOL, init::TOOL, migrate::TOOL, complete::TOOL, manual::TOOL];
+pub const TOOLS: &[Tool] =
+    &[explain_error::TOOL, init::TOOL, migrate::TOOL, lsp::TOOL, complete::TOOL, manual::TOOL];
 
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)

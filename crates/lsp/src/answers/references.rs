@@ -1,0 +1,52 @@
+//! References: the texts, queries and mappings that refer to a value, and the files that list a class.
+
+use lsp_types::Location;
+use reclass::editor::Item;
+use reclass::list::{NodeFilter, references as listed};
+
+use crate::answers::definition::class_of_entry;
+use crate::text::location;
+use crate::workspace::Cursor;
+
+/// The places that refer to the thing at a place. In the file of a class, above all keys, it is the class.
+pub fn references(place: &Cursor<'_>) -> Vec<Location> {
+    let overview = &place.workspace.overview;
+    let class = match place.item() {
+        Some(found) => match found.item {
+            Item::Class(written) => class_of_entry(place, &written, found.range.start),
+            Item::Reference(path) | Item::Key { path, export: false } => return values(place, &path),
+            Item::Key { .. } => None,
+        },
+        None => overview.files.get(place.path).filter(|file| file.is_class).map(|file| file.name.clone()),
+    };
+    class.map_or_else(Vec::new, |name| entries(place, &name))
+}
+
+/// The references to a parameter.
+fn values(place: &Cursor<'_>, path: &str) -> Vec<Location> {
+    let Ok(found) = listed(&place.workspace.inventory, &[path.to_owned()], &NodeFilter::default()) else {
+        return Vec::new();
+    };
+    let sites = found.rows.iter().filter_map(|row| row.site.as_ref());
+    sites.filter_map(|site| location(site, place.text_of(&site.path).as_deref(), place.encoding)).collect()
+}
+
+/// The entries of lists that name a class.
+fn entries(place: &Cursor<'_>, name: &str) -> Vec<Location> {
+    let mut places = Vec::new();
+    let overview = &place.workspace.overview;
+    for path in overview.files.keys() {
+        let Some(text) = place.text_of(path) else { continue };
+        let outline = reclass::editor::outline(&text);
+        let classes = outline.iter().filter(|section| section.name == "classes");
+        for entry in classes.flat_map(|section| &section.inner) {
+            if overview.class(path, &entry.name).is_some_and(|found| **found == *name)
+                && let Some(uri) = crate::text::uri_of(&**path)
+            {
+                places.push(Location::new(uri, place.encoding.range(&text, &entry.key)));
+            }
+        }
+    }
+    places.sort_by_key(|place| (place.uri.as_str().to_owned(), place.range.start));
+    places
+}

@@ -1,0 +1,220 @@
+//! An editor for tests: fixtures with a mark in the text, over a connection in memory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use reclass::error::Result;
+use reclass::value::{Map, Value};
+use reclass_lsp::{FoundInventory, serve};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+/// The longest that a test waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The options of an inventory in a folder.
+pub fn options(base: &Path) -> Map {
+    Map::from_iter([("inventory_base_uri".into(), Value::text(base.to_str().unwrap()))])
+}
+
+fn find(folder: &Path) -> Option<Result<FoundInventory>> {
+    let base = folder.ancestors().find(|folder| folder.join("nodes").is_dir())?;
+    Some(Ok(FoundInventory { folder: base.to_path_buf(), options: options(base), file: Arc::new(()) }))
+}
+
+/// An editor with one inventory.
+pub struct Editor {
+    pub folder: TempDir,
+    client: Connection,
+    server: Option<JoinHandle<()>>,
+    requests: i32,
+    versions: i32,
+    /// The last diagnostics of each file, by its path in the inventory.
+    pub diagnostics: BTreeMap<String, Vec<Json>>,
+    /// The last status of each file.
+    pub status: BTreeMap<String, Json>,
+    /// The file and the position of the mark.
+    pub mark: (String, Json),
+}
+
+/// Writes files. Each begins with a line `=== PATH`.
+pub fn write_files(base: &Path, files: &str) -> Vec<(String, String)> {
+    let mut written = Vec::new();
+    for file in files.split("=== ").skip(1) {
+        let (path, text) = file.split_once('\n').unwrap();
+        let target = base.join(path);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::write(target, text.replace("$0", "")).unwrap();
+        written.push((path.to_owned(), text.to_owned()));
+    }
+    std::fs::create_dir_all(base.join("classes")).unwrap();
+    written
+}
+
+impl Editor {
+    /// Opens the file with the mark `$0`, or the first one, and waits for the first check.
+    pub fn open(files: &str) -> Editor {
+        Editor::with(files, &json!({}))
+    }
+
+    pub fn with(files: &str, capabilities: &Json) -> Editor {
+        let folder = tempfile::tempdir().unwrap();
+        let written = write_files(folder.path(), files);
+        let (server, client) = Connection::memory();
+        let server = std::thread::spawn(move || serve(&server, find).unwrap());
+        let mut editor = Editor {
+            folder,
+            client,
+            server: Some(server),
+            requests: 0,
+            versions: 0,
+            diagnostics: BTreeMap::new(),
+            status: BTreeMap::new(),
+            mark: (String::new(), Json::Null),
+        };
+        let root = editor.uri("");
+        editor.ask(
+            "initialize",
+            json!({ "capabilities": capabilities, "workspaceFolders": [{ "uri": root, "name": "x" }] }),
+        );
+        editor.tell("initialized", json!({}));
+        let marked = written.iter().find(|(_, text)| text.contains("$0")).unwrap_or(&written[0]).clone();
+        editor.mark = (marked.0.clone(), position(&marked.1));
+        editor.open_file(&marked.0, &marked.1.replace("$0", ""));
+        editor
+    }
+
+    pub fn path(&self, file: &str) -> PathBuf {
+        if file.is_empty() { self.folder.path().into() } else { self.folder.path().join(file) }
+    }
+
+    pub fn uri(&self, file: &str) -> String {
+        format!("file://{}", self.path(file).display())
+    }
+
+    pub fn tell(&self, method: &str, params: Json) {
+        let message = Notification { method: method.into(), params };
+        self.client.sender.send(Message::Notification(message)).unwrap();
+    }
+
+    pub fn open_file(&mut self, file: &str, text: &str) {
+        self.versions += 1;
+        let item =
+            json!({ "uri": self.uri(file), "languageId": "yaml", "version": self.versions, "text": text });
+        self.tell("textDocument/didOpen", json!({ "textDocument": item }));
+    }
+
+    pub fn change(&mut self, file: &str, changes: &Json) {
+        self.versions += 1;
+        let document = json!({ "uri": self.uri(file), "version": self.versions });
+        self.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+    }
+
+    /// Puts a whole text into a buffer.
+    pub fn put(&mut self, file: &str, text: &str) {
+        self.change(file, &json!([{ "text": text }]));
+    }
+
+    /// The answer to a request; diagnostics are kept on the way.
+    pub fn ask(&mut self, method: &str, params: Json) -> Json {
+        self.requests += 1;
+        let id = RequestId::from(self.requests);
+        let request = Request { id: id.clone(), method: method.into(), params };
+        self.client.sender.send(Message::Request(request)).unwrap();
+        loop {
+            if let Message::Response(response) = self.receive() {
+                assert_eq!(response.id, id);
+                let value = serde_json::to_value(&response).unwrap();
+                assert!(value.get("error").is_none(), "{method}: {value}");
+                return value["result"].clone();
+            }
+        }
+    }
+
+    fn receive(&mut self) -> Message {
+        let message = self.client.receiver.recv_timeout(PATIENCE).expect("an answer");
+        if let Message::Notification(notification) = &message {
+            let name = |uri: &Json| {
+                let uri = uri.as_str().unwrap_or_default().to_owned();
+                uri.strip_prefix(&format!("{}/", self.uri(""))).map(str::to_owned).unwrap_or(uri)
+            };
+            let params = &notification.params;
+            let file = name(&params["uri"]);
+            match notification.method.as_str() {
+                "textDocument/publishDiagnostics" => {
+                    let found = params["diagnostics"].as_array().unwrap().clone();
+                    self.diagnostics.insert(file, found);
+                }
+                "reclass/status" => drop(self.status.insert(file, params.clone())),
+                _ => {}
+            }
+        }
+        message
+    }
+
+    /// Waits until a check has the result that the test needs.
+    pub fn until(&mut self, what: &str, is: impl Fn(&Editor) -> bool) {
+        let begun = std::time::Instant::now();
+        while !is(self) {
+            assert!(begun.elapsed() < PATIENCE, "{what}: {:?}", self.diagnostics);
+            self.receive();
+        }
+    }
+
+    /// Waits for the first check, after which names are known.
+    pub fn checked(mut self) -> Editor {
+        self.until("a check", |editor| !editor.status.is_empty());
+        self
+    }
+
+    /// A question about the mark.
+    pub fn at_mark(&mut self, method: &str) -> Json {
+        let (file, position) = self.mark.clone();
+        let params = json!({
+            "textDocument": { "uri": self.uri(&file) }, "position": position,
+            "context": { "includeDeclaration": false },
+        });
+        self.ask(method, params)
+    }
+
+    /// The codes of the diagnostics of a file.
+    pub fn codes(&self, file: &str) -> Vec<String> {
+        let found = self.diagnostics.get(file).into_iter().flatten();
+        found.map(|one| one["code"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Places as `FILE:LINE`, from one.
+    pub fn places(&self, answer: &Json) -> Vec<String> {
+        let root = format!("{}/", self.uri(""));
+        let places = answer.as_array().into_iter().flatten();
+        places
+            .map(|place| {
+                let file = place["uri"].as_str().unwrap().strip_prefix(&root).unwrap();
+                format!("{file}:{}", place["range"]["start"]["line"].as_u64().unwrap() + 1)
+            })
+            .collect()
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.ask("shutdown", Json::Null);
+            self.tell("exit", Json::Null);
+            self.server.take().unwrap().join().unwrap();
+        }
+    }
+}
+
+/// The position of the mark in units of UTF-16.
+pub fn position(text: &str) -> Json {
+    let offset = text.find("$0").unwrap_or(0);
+    let before = &text[..offset];
+    let line = before.matches('\n').count();
+    let begun = before.rfind('\n').map_or(0, |at| at + 1);
+    json!({ "line": line, "character": before[begun..].encode_utf16().count() })
+}

@@ -1,0 +1,353 @@
+//! The language server, asked by an editor in memory: each answer, unsaved text, broken text, and a random walk
+//! whose diagnostics are those of lint over the same texts.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and may panic")]
+
+mod editor;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use editor::{Editor, options, write_files};
+use reclass::lint::lint;
+use serde_json::json;
+
+const SMALL: &str = "\
+=== nodes/web1.yml
+classes: [site, app.web]
+parameters:
+  name: web1
+=== nodes/web2.yml
+classes: [site, app.web]
+parameters: {nginx: {port: 8080}}
+=== classes/site.yml
+# What every machine has.
+parameters:
+  db: {password: hunter22, host: db1}
+=== classes/app/web.yml
+classes: [.common]
+parameters:
+  nginx:
+    port: 80
+    url: 'http://${db:host}:${nginx:port}'
+=== classes/app/common.yml
+parameters: {nginx: {user: www}}
+";
+
+/// The small inventory with a mark in one file.
+fn marked(before: &str, after: &str) -> String {
+    assert_eq!(SMALL.matches(before).count(), 1, "{before}");
+    SMALL.replace(before, after)
+}
+
+#[test]
+fn an_entry_leads_to_the_file_of_its_class() {
+    for (before, after, expected) in [
+        ("classes: [.common]", "classes: [.com$0mon]", "classes/app/common.yml:1"),
+        ("name: web1", "name: web1$0", ""),
+    ] {
+        let mut editor = Editor::open(&marked(before, after)).checked();
+        let found = editor.at_mark("textDocument/definition");
+        assert_eq!(editor.places(&found).join(" "), expected, "{after}");
+    }
+    let files = "\
+=== nodes/n.yml
+classes: [base, 'role.$0${role}']
+=== classes/base.yml
+parameters: {role: db}
+=== classes/role/db.yml
+parameters: {x: 1}
+";
+    let mut editor = Editor::open(files).checked();
+    let found = editor.at_mark("textDocument/definition");
+    assert_eq!(editor.places(&found), ["classes/role/db.yml:1"]);
+}
+
+#[test]
+fn a_reference_leads_to_the_places_that_set_its_value() {
+    let mut editor = Editor::open(&marked("${nginx:port}", "${nginx:$0port}")).checked();
+    let found = editor.at_mark("textDocument/definition");
+    assert_eq!(editor.places(&found), ["classes/app/web.yml:4"]);
+    // The other node has a layer more.
+    let file = editor.uri("classes/app/web.yml");
+    editor.ask(
+        "workspace/executeCommand",
+        json!({ "command": "reclass.chooseNode", "arguments": [file, "web2"] }),
+    );
+    let found = editor.at_mark("textDocument/definition");
+    assert_eq!(editor.places(&found), ["nodes/web2.yml:2", "classes/app/web.yml:4"]);
+    let found = editor.at_mark("textDocument/references");
+    assert_eq!(editor.places(&found), ["classes/app/web.yml:5"]);
+    let asked = json!({ "textDocument": { "uri": file } });
+    assert_eq!(editor.ask("reclass/nodes", asked), json!({ "nodes": ["web1", "web2"], "node": "web2" }));
+}
+
+#[test]
+fn hover_shows_a_value_and_hides_a_secret() {
+    let text = |editor: &mut Editor| editor.at_mark("textDocument/hover")["contents"]["value"].to_string();
+    let mut editor = Editor::open(&marked("    url:", "    u$0rl:")).checked();
+    let shown = text(&mut editor);
+    assert!(shown.contains("node **web1**") && shown.contains("http://db1:80"), "{shown}");
+    let mut editor = Editor::open(&marked("{password: hunter22", "{pass$0word: hunter22")).checked();
+    let shown = text(&mut editor);
+    assert!(shown.contains("***") && !shown.contains("hunter22"), "{shown}");
+    let mut editor = Editor::open(&marked(
+        "classes: [site, app.web]\nparameters:\n",
+        "classes: [si$0te, app.web]\nparameters:\n",
+    ))
+    .checked();
+    let shown = text(&mut editor);
+    assert!(shown.contains("What every machine has.") && shown.contains("2 nodes: web1, web2"), "{shown}");
+    assert!(shown.contains("2 files list it"), "{shown}");
+}
+
+/// The completions at the mark in a text, `TEXT=DETAIL`. The file was right before, as when somebody types.
+fn completions(file: &str, marked: &str) -> String {
+    let mut editor = Editor::open(SMALL);
+    let before = std::fs::read_to_string(editor.path(file)).unwrap();
+    editor.open_file(file, &before);
+    editor.until("the file", |editor| editor.status.contains_key(file));
+    editor.put(file, &marked.replace("$0", ""));
+    editor.mark = (file.to_owned(), editor::position(marked));
+    let found = editor.at_mark("textDocument/completion");
+    let item = |item: &serde_json::Value| {
+        let text = item["textEdit"]["newText"].as_str().unwrap();
+        format!("{text}={}", item["detail"].as_str().unwrap_or_default())
+    };
+    found.as_array().unwrap().iter().map(item).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn completion_knows_classes_values_and_sections() {
+    assert_eq!(completions("nodes/web1.yml", "classes: [site, $0]\n"), "app.= site=2 nodes");
+    assert_eq!(completions("classes/site.yml", "classes:\n- app.$0\n"), "app.common=2 nodes app.web=2 nodes");
+    let shown = completions("classes/site.yml", "parameters:\n  x: '${$0\n");
+    assert!(shown.contains("db=a mapping") && shown.contains("name=web1"), "{shown}");
+    let shown = completions("classes/site.yml", "parameters:\n  x: '${db:$0}'\n");
+    assert_eq!(shown, "db:password=*** db:host=db1");
+    let shown = completions("classes/site.yml", "cl$0\nparameters: {x: 1}\n");
+    assert!(shown.contains("classes:") && !shown.contains("parameters:"), "{shown}");
+}
+
+#[test]
+fn unsaved_text_counts_and_values_never_mix() {
+    let mut editor = Editor::open(&marked("    port: 80\n", "    po$0rt: 80\n")).checked();
+    let hover = |editor: &mut Editor| editor.at_mark("textDocument/hover")["contents"]["value"].to_string();
+    assert!(hover(&mut editor).contains("80"));
+    let text = std::fs::read_to_string(editor.path("classes/app/web.yml")).unwrap();
+    editor.put("classes/app/web.yml", &text.replace("port: 80", "port: 8181"));
+    assert!(hover(&mut editor).contains("8181"));
+    // What another program saves meanwhile does not count while the text is open.
+    std::fs::write(editor.path("classes/app/web.yml"), text.replace("port: 80", "port: 9999")).unwrap();
+    let shown = hover(&mut editor);
+    assert!(shown.contains("8181") && !shown.contains("9999"), "{shown}");
+    let document = json!({ "textDocument": { "uri": editor.uri("classes/app/web.yml") } });
+    editor.tell("textDocument/didClose", document);
+    editor.open_file("classes/app/web.yml", &text.replace("port: 80", "port: 9999"));
+    assert!(hover(&mut editor).contains("9999"));
+}
+
+#[test]
+fn diagnostics_follow_the_text_and_name_other_nodes() {
+    let mut editor = Editor::open(&marked("classes: [.common]", "classes: [.common]$0"));
+    editor.until("a clean file", |editor| !editor.status.is_empty());
+    let text = std::fs::read_to_string(editor.path("classes/app/web.yml")).unwrap();
+    editor.put("classes/app/web.yml", &text.replace("db:host", "db:hosst"));
+    editor.until("the error", |editor| {
+        editor.codes("classes/app/web.yml").contains(&"reference-not-found".into())
+    });
+    let found = editor.diagnostics["classes/app/web.yml"].clone();
+    let error = found.iter().find(|one| one["code"] == "reference-not-found").unwrap();
+    assert_eq!(error["severity"], 1);
+    assert_eq!(error["range"]["start"], json!({ "line": 4, "character": 17 }));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("node web1 and 1 more") && message.contains("similar"), "{message}");
+    let related = error["relatedInformation"].to_string();
+    assert!(related.contains("includes class 'app.web'"), "{related}");
+    editor.put("classes/app/web.yml", &text.replace("port: 80", "port: [80"));
+    editor.until("the syntax error", |editor| {
+        editor.codes("classes/app/web.yml").contains(&"yaml-syntax".into())
+    });
+    editor.put("classes/app/web.yml", &text);
+    editor.until("no error", |editor| {
+        !editor
+            .codes("classes/app/web.yml")
+            .iter()
+            .any(|code| code == "yaml-syntax" || code == "reference-not-found")
+    });
+}
+
+#[test]
+fn actions_repair_rename_and_create() {
+    let files = "\
+=== nodes/n.yml
+classes: [sitte, gone]
+parameters:
+  a: 0777
+=== classes/site.yml
+parameters: {x: 1}
+";
+    let mut editor = Editor::open(files);
+    editor.until("the findings", |editor| editor.codes("nodes/n.yml").len() >= 2);
+    let whole = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9, "character": 0 } });
+    let asked = json!({ "textDocument": { "uri": editor.uri("nodes/n.yml") }, "range": whole, "context": { "diagnostics": [] } });
+    let found = editor.ask("textDocument/codeAction", asked);
+    let titles: Vec<&str> =
+        found.as_array().unwrap().iter().map(|one| one["title"].as_str().unwrap()).collect();
+    assert!(titles.contains(&"Change to 'site'"), "{titles:?}");
+    assert!(titles.contains(&"Create the class 'gone'"), "{titles:?}");
+    assert!(titles.iter().any(|title| title.starts_with("Repair: ")), "{titles:?}");
+    let repair = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["title"].as_str().unwrap().starts_with("Repair: "))
+        .unwrap();
+    let edit = &repair["edit"]["changes"][editor.uri("nodes/n.yml")][0];
+    assert_eq!(edit["newText"], "\"0777\"");
+    assert_eq!(edit["range"]["start"], json!({ "line": 2, "character": 5 }));
+}
+
+#[test]
+fn symbols_and_lens() {
+    let mut editor =
+        Editor::open(&marked("# What every machine has.", "# What every machine has.$0")).checked();
+    let document = json!({ "textDocument": { "uri": editor.uri("classes/site.yml") } });
+    let found = editor.ask("textDocument/documentSymbol", document.clone());
+    assert_eq!(found[0]["name"], "parameters");
+    assert_eq!(found[0]["children"][0]["children"][1]["name"], "host");
+    let found = editor.ask("textDocument/codeLens", document);
+    assert_eq!(found[0]["command"]["title"], "2 nodes, values of web1");
+    let found = editor.ask("workspace/symbol", json!({ "query": "web app" }));
+    assert_eq!(found[0]["name"], "app.web");
+    let found = editor.at_mark("textDocument/references");
+    assert_eq!(editor.places(&found), ["nodes/web1.yml:1", "nodes/web2.yml:1"]);
+}
+
+#[test]
+fn columns_count_units_of_utf_16_or_bytes() {
+    for (capabilities, character) in
+        [(json!({}), 11), (json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } }), 15)]
+    {
+        let files = "=== nodes/n.yml\nparameters: {é: ä, 😀: '${gone}'}\n";
+        let mut editor = Editor::with(files, &capabilities);
+        editor
+            .until("the error", |editor| editor.codes("nodes/n.yml").contains(&"reference-not-found".into()));
+        let found = editor.diagnostics["nodes/n.yml"]
+            .iter()
+            .find(|one| one["code"] == "reference-not-found")
+            .unwrap()
+            .clone();
+        assert_eq!(found["range"]["start"]["character"], character + 13, "{found}");
+    }
+}
+
+/// The diagnostics of the texts, as `lint` gives them for the same texts on disk.
+fn linted(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<(u64, String)>> {
+    let copy = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = copy.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut found: BTreeMap<String, BTreeSet<(u64, String)>> = BTreeMap::new();
+    for finding in lint(&options(copy.path()), &[], &()).unwrap() {
+        let Some(site) = &finding.fault.site else { continue };
+        let path = site.path.strip_prefix(&format!("{}/", copy.path().display())).unwrap().to_owned();
+        let line = u64::from(site.line.saturating_sub(1));
+        found.entry(path).or_default().insert((line, finding.fault.code().to_owned()));
+    }
+    found
+}
+
+#[test]
+fn a_random_walk_of_edits_has_the_findings_of_lint() {
+    let mut editor = Editor::open(SMALL).checked();
+    let place = tempfile::tempdir().unwrap();
+    let mut files: BTreeMap<String, String> = write_files(place.path(), SMALL).into_iter().collect();
+    let paths: Vec<String> = files.keys().cloned().collect();
+    for path in &paths[..] {
+        editor.open_file(path, &files[path]);
+    }
+    let pieces = [
+        "\n",
+        "  ",
+        ": ",
+        "- ",
+        "${",
+        "}",
+        "a",
+        "nginx:port",
+        "[",
+        "'",
+        "classes: [site]\n",
+        "parameters:\n",
+        "~",
+        "0777",
+        "\t",
+        "é",
+    ];
+    let mut number: u64 = 20_261_126;
+    let mut random = move |below: usize| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(number >> 33).unwrap() % below
+    };
+    for step in 0..120 {
+        // Several edits between two checks, as people type; some are undone.
+        for _ in 0..=random(4) {
+            let path = &paths[random(paths.len())];
+            let text = files.get_mut(path).unwrap();
+            let mut at = random(text.len() + 1);
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            match random(3) {
+                0 if at < text.len() => drop(text.remove(at)),
+                1 if step % 3 == 0 => {
+                    let whole = write_files(place.path(), SMALL).into_iter().collect::<BTreeMap<_, _>>();
+                    text.clone_from(&whole[path]);
+                }
+                _ => text.insert_str(at, pieces[random(pieces.len())]),
+            }
+            let text = text.clone();
+            editor.put(path, &text);
+        }
+        let expected = linted(&files);
+        let is_same = |editor: &Editor| {
+            paths.iter().all(|path| {
+                let found = editor.diagnostics.get(path).into_iter().flatten();
+                let found: BTreeSet<(u64, String)> = found
+                    .map(|one| {
+                        let line = one["range"]["start"]["line"].as_u64().unwrap();
+                        (line, one["code"].as_str().unwrap().to_owned())
+                    })
+                    .collect();
+                found == expected.get(path).cloned().unwrap_or_default()
+            })
+        };
+        editor.until(&format!("step {step}: {expected:?} {files:?}"), is_same);
+    }
+}
+
+#[test]
+fn text_that_is_typed_never_ends_the_server() {
+    let mut editor = Editor::open(SMALL).checked();
+    let whole = "classes:\n- site\nparameters:\n  a: 'x ${nginx:${db:host}} \\${ é'\n  b: {c: [1, *x]}\n? {a: b}\n: 1\n";
+    for (end, _) in whole.char_indices() {
+        let text = &whole[..end];
+        editor.put("nodes/web1.yml", text);
+        let line = text.matches('\n').count();
+        let character = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
+        editor.mark = ("nodes/web1.yml".into(), json!({ "line": line, "character": character }));
+        for method in ["hover", "definition", "references", "completion"] {
+            editor.at_mark(&format!("textDocument/{method}"));
+        }
+    }
+    // Positions outside of the text, files outside of the inventory, unknown methods.
+    editor.mark.1 = json!({ "line": 9_999_999, "character": 4_000_000_000_u32 });
+    editor.at_mark("textDocument/hover");
+    editor.change("nodes/web1.yml", &json!([{ "range": { "start": { "line": 5, "character": 0 }, "end": { "line": 0, "character": 0 } }, "text": "x" }]));
+    let outside =
+        json!({ "textDocument": { "uri": "file:///none/x.yml" }, "position": { "line": 0, "character": 0 } });
+    assert_eq!(editor.ask("textDocument/hover", outside), json!(null));
+    editor.tell("$/unknown", json!(null));
+    editor.at_mark("textDocument/hover");
+}

@@ -1,0 +1,98 @@
+//! `reclass lsp` over standard input and output: the inventory is found below the folder of the editor, with the
+//! settings of its file.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use support::folders::write;
+
+fn send(input: &mut ChildStdin, message: &Value) {
+    let text = message.to_string();
+    write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    input.flush().unwrap();
+}
+
+/// The next message that has a key; the others are passed over.
+fn receive(output: &mut BufReader<ChildStdout>, is_it: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            assert_ne!(output.read_line(&mut line).unwrap(), 0, "the server ended");
+            if let Some(number) = line.trim().strip_prefix("Content-Length: ") {
+                length = number.parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut text = vec![0; length];
+        output.read_exact(&mut text).unwrap();
+        let message: Value = serde_json::from_slice(&text).unwrap();
+        if is_it(&message) {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn the_server_of_an_editor_speaks_on_standard_output() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().join("salt/inventory");
+    write(&base.join("reclass-config.yml"), "lint_levels: {scalar-implicit: warning}\n");
+    write(&base.join("nodes/n.yml"), "classes: [c]\n");
+    write(&base.join("classes/c.yml"), "parameters: {a: yes}\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.args(["lsp", "--stdio"]).current_dir("/").env_remove("RECLASS_BASE").env("HOME", place.path());
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
+    let mut output = BufReader::new(output);
+    let uri = |path: &str| format!("file://{}", place.path().join(path).display());
+    let params = json!({ "capabilities": {}, "rootUri": uri("salt"), "processId": null });
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+    let answer = receive(&mut output, |message| message["id"] == 1);
+    assert_eq!(answer["result"]["capabilities"]["hoverProvider"], true);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    // The check of all files begins without an open text.
+    let found = receive(&mut output, |message| message["method"] == "textDocument/publishDiagnostics");
+    assert_eq!(found["params"]["uri"], uri("salt/inventory/classes/c.yml"));
+    let finding = &found["params"]["diagnostics"][0];
+    assert_eq!((&finding["code"], &finding["severity"]), (&json!("scalar-implicit"), &json!(2)));
+    // Settings that change count.
+    write(&base.join("reclass-config.yml"), "lint_levels: {scalar-implicit: error}\n");
+    send(
+        &mut input,
+        &json!({ "jsonrpc": "2.0", "method": "workspace/didChangeWatchedFiles", "params": { "changes": [] } }),
+    );
+    let found = receive(&mut output, |message| message["params"]["diagnostics"][0]["severity"] == 1);
+    assert_eq!(found["params"]["uri"], uri("salt/inventory/classes/c.yml"));
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 2, "method": "shutdown" }));
+    receive(&mut output, |message| message["id"] == 2);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "exit" }));
+    assert!(server.wait().unwrap().success());
+}
+
+/// An editor that dies leaves no server behind.
+#[test]
+fn the_server_ends_with_its_editor() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    let mut server = command
+        .arg("lsp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    send(
+        &mut input,
+        &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": {} } }),
+    );
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    receive(&mut output, |message| message["id"] == 1);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    drop(input);
+    server.wait().unwrap();
+}
