@@ -159,7 +159,10 @@ fn diagnostics_follow_the_text_and_name_other_nodes() {
     assert_eq!(error["severity"], 1);
     assert_eq!(error["range"]["start"], json!({ "line": 4, "character": 17 }));
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("node web1 and 1 more") && message.contains("similar"), "{message}");
+    assert!(
+        message.contains("(node web1)\n") && message.contains("1 more node") && message.contains("similar"),
+        "{message}"
+    );
     let related = error["relatedInformation"].to_string();
     assert!(related.contains("includes class 'app.web'"), "{related}");
     editor.put("classes/app/web.yml", &text.replace("port: 80", "port: [80"));

@@ -108,7 +108,9 @@ impl Configuration {
 
     /// The same; or the inventory around the current folder, if there is no file and no default inventory.
     pub fn or_around(self) -> Configuration {
-        if self.file.is_some() || self.unread.is_some() || Path::new(DEFAULT).join("nodes").is_dir() {
+        // An empty file has no options but its own name.
+        let is_found = !self.options.is_empty() || self.unread.is_some();
+        if is_found || Path::new(DEFAULT).join("nodes").is_dir() {
             return self;
         }
         let found = around().map_or(Ok(self), |folder| Configuration::in_folder(&folder));

@@ -52,11 +52,9 @@ pub fn by_file(
 pub fn message(finding: &Finding) -> String {
     let fault = &finding.fault;
     let mut message = fault.kind.to_string();
-    if let [first, others @ ..] = finding.nodes.as_slice() {
-        message = match others.len() {
-            0 => format!("{message} (node {first})"),
-            count => format!("{message} (node {first} and {count} more)"),
-        };
+    // A note names the others.
+    if let Some(first) = finding.nodes.first() {
+        message = format!("{message} (node {first})");
     }
     for note in fault.notes.iter().filter(|note| note.site.is_none()) {
         message = format!("{message}\n{}", note.text);
