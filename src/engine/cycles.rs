@@ -14,7 +14,7 @@ use crate::evaluate::{Evaluator, Extent, Mode, References, Root, without};
 
 impl Computation<'_> {
     /// Masks the cycles among these faults that do not exist without the secrets.
-    pub(super) fn redact_cycles(&self, faults: &mut [Fault], layers: &Layers) {
+    pub fn redact_cycles(&self, faults: &mut [Fault], layers: &Layers) {
         let mut cycles = Vec::new();
         collect(faults, &mut cycles);
         let secrets = Secrets::of(self.settings);

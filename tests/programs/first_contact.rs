@@ -189,3 +189,25 @@ fn init_works_beside_other_files() {
     assert_eq!(output.status.code(), Some(65));
     assert!(err(&output).contains("reclass-config.yml' is in the way"), "{}", err(&output));
 }
+
+#[test]
+fn show_has_the_problems_and_warnings_of_nodeinfo() {
+    let place = workplace();
+    let text = "parameter: {x: 1}\nparameters:\n  password: abc\n  accounts: {abc: {home: '${accounts:${password}}'}}\n  one: ${gone}\nexports: {peers: '${missing}'}\n";
+    let file = place.path().join("home/repository/inventory/nodes/db.yml");
+    write(&file, text);
+    let ask = |arguments: &[&str]| run(&place, "home/repository/inventory", arguments, &[]);
+    let (shown, asked) = (ask(&["show", "db"]), ask(&["--nodeinfo", "db"]));
+    assert_eq!((shown.status.code(), err(&shown)), (asked.status.code(), err(&asked)));
+    assert!(err(&shown).contains("in export 'peers'") && err(&shown).contains("unknown section 'parameter'"));
+    // The way of the cycle is a secret, for one value too.
+    for arguments in [["show", "db", "accounts"], ["explain", "db", "accounts"]] {
+        let output = ask(&arguments);
+        let said = out(&output) + &err(&output);
+        assert!(said.contains("references form a cycle: ***") && !said.contains("accounts:abc"), "{said}");
+    }
+    write(&file, "parameter: {x: 1}\nparameters: {a: 1}\n");
+    let shown = ask(&["show", "db", "a"]);
+    assert_eq!((shown.status.code(), out(&shown)), (Some(0), "1\n".into()));
+    assert!(err(&shown).contains("unknown section 'parameter'"), "{}", err(&shown));
+}

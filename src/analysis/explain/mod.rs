@@ -93,7 +93,8 @@ pub fn explain(
     })
 }
 
-/// Explains a node, and answers for it in the same state of the inventory.
+/// Explains a node, and answers for it in the same state of the inventory. A whole node that fails is the error of
+/// the answer.
 pub fn explain_with_answer(
     inventory: &Inventory,
     node: &str,
@@ -101,9 +102,14 @@ pub fn explain_with_answer(
     selection: &Selection,
 ) -> Result<(Explanation, Result<NodeInfo>)> {
     inspect_node(inventory, node, request, |computation, request| {
+        let answer = computation.answer(request).map(|answer| answer.info);
+        // The answer has all problems of a node, each once.
+        if let (Err(error), true) = (&answer, selection.is_everything()) {
+            return Err(error.clone());
+        }
         let layers = computation.layers_or_all_faults(request)?;
         let explanation = explain_layers(computation, &layers, request.environment, selection)?;
-        Ok((explanation, computation.answer(request).map(|answer| answer.info)))
+        Ok((explanation, answer))
     })
 }
 
@@ -204,6 +210,9 @@ fn explain_layers(
         .filter_map(|trace| trace.fault.as_mut())
         .map(|fault| {
             computation.complete(fault, layers);
+            if !selection.redaction.secrets.is_none() {
+                computation.redact_cycles(std::slice::from_mut(fault), layers);
+            }
             fault.clone()
         })
         .collect();

@@ -11,6 +11,7 @@ use reclass::{json, pystr};
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths};
 use crate::flags;
 use crate::manual_page::Manual;
+use crate::terminal;
 
 /// The `show` verb.
 pub const VERB: Verb = Verb {
@@ -44,13 +45,16 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let request = flags::request(question.matches);
     let selection = Selection { parameters: paths.clone(), redaction, ..Selection::default() };
     let (explanation, info) = explain_with_answer(&question.inventory, &node, &request, &selection)?;
+    for warning in info.iter().flat_map(|info| &info.warnings) {
+        terminal::warn(&question.configuration.placed(warning.clone()));
+    }
     if !explanation.faults.is_empty() {
         return Err(Error::new(explanation.faults));
     }
     let missing = explanation.missing;
     let mut values = explanation.parameters.into_iter();
-    let value = match &paths[..] {
-        [] => {
+    let value = match (&paths[..], info) {
+        ([], info) => {
             let info = info?;
             let whole = |value: Option<Value>| value.unwrap_or_else(|| Value::map(Map::default()));
             let exports = explanation.exports.into_iter().next().and_then(|trace| trace.value);
@@ -62,7 +66,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
                 ("exports", whole(exports)),
             ])
         }
-        [path] if !path.contains(['*', '?', '[']) => match values.next().and_then(|trace| trace.value) {
+        ([path], _) if !path.contains(['*', '?', '[']) => match values.next().and_then(|trace| trace.value) {
             Some(value) => value,
             None => return Ok(Printout { missing, ..Printout::default() }),
         },
