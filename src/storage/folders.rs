@@ -286,8 +286,21 @@ impl Folders {
                 self.failed += usize::from(known.entries.is_err());
             }
             known.verified_at = check.scan;
+            if known.entries.is_err() {
+                return self.distrust_above(number);
+            }
         }
         known.version
+    }
+
+    /// Makes the next question list the folder above one that cannot be listed: a link to a folder that is gone
+    /// changes nothing in the folder that has the link. Returns the version of the inner folder.
+    fn distrust_above(&mut self, number: usize) -> u64 {
+        let above = self.known[number].folder.path().parent().map(|path| path.as_os_str().as_bytes());
+        if let Some(above) = above.and_then(|path| self.numbers.get(path)).copied() {
+            self.known[above].distrust();
+        }
+        self.known[number].version
     }
 
     /// The most files and folders.
