@@ -78,6 +78,8 @@ pub struct SurveyedFile {
     /// The name of the class or node.
     pub name: Text,
     pub is_class: bool,
+    /// Whether the file is an `init.yml`, the class of its folder.
+    pub init: bool,
     /// The path, as in messages.
     pub path: Arc<str>,
     /// Its layer, or the faults that prevent reading it.
@@ -239,6 +241,7 @@ fn surveyed(computation: &Computation<'_>, item: &Arc<CatalogEntry>) -> Vec<Surv
         SurveyedFile {
             name: item.name.clone(),
             is_class: item.is_class,
+            init: item.init,
             path,
             layer,
             nodes: Vec::new(),

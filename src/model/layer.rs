@@ -28,7 +28,7 @@ use crate::model::template::{Template, parse};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 use crate::yaml::to_value;
 
-pub use class_name::{absolute as absolute_class, class_entry};
+pub use class_name::{absolute_names, class_entry};
 pub use keys::keys_with_same_text;
 
 /// The sections of one file.

@@ -72,7 +72,7 @@ pub fn item_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt>
                 let items = items(&section.value).iter();
                 let mut items = items.filter(|item| holds(&(item.content..item.end), offset));
                 if let Some(item) = items.next() {
-                    let written = section_text(text, item)?;
+                    let written = scalar_text(text, item)?;
                     return Some(ItemAt { item: Item::Class(written), range: item.content..item.end });
                 }
             }
@@ -187,7 +187,7 @@ fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
         NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
             let symbol = |item: &OutlineNode| {
                 let key = item.content..item.end;
-                let name = section_text(text, item).filter(|_| matches!(item.form, NodeForm::Plain))?;
+                let name = scalar_text(text, item).filter(|_| matches!(item.form, NodeForm::Plain))?;
                 Some(Symbol { name, range: key.clone(), key, is_container: false, inner: Vec::new() })
             };
             items.iter().filter_map(symbol).collect()
@@ -233,7 +233,7 @@ fn items(node: &OutlineNode) -> &[OutlineNode] {
 }
 
 /// The text of a scalar of one line, without quotes.
-fn section_text(text: &str, node: &OutlineNode) -> Option<String> {
+fn scalar_text(text: &str, node: &OutlineNode) -> Option<String> {
     let written = text.get(node.content..node.end)?;
     match node.form {
         NodeForm::Plain => Some(written.to_owned()),

@@ -7,7 +7,7 @@ use crate::analysis::survey::Survey;
 use crate::base::error::Result;
 use crate::base::value::Text;
 use crate::engine::Inventory;
-use crate::model::layer::absolute_class;
+use crate::model::layer::absolute_names;
 
 /// All nodes, classes and files.
 #[derive(Clone, Default, Debug)]
@@ -36,6 +36,8 @@ pub struct FileFacts {
     pub name: Text,
     /// Whether it is a class.
     pub is_class: bool,
+    /// Whether it is an `init.yml`, the class of its folder.
+    init: bool,
     /// The indexes of the nodes that have the file.
     pub nodes: Vec<u32>,
 }
@@ -45,32 +47,33 @@ impl InventoryNames {
     pub fn of(inventory: &Inventory) -> Result<InventoryNames> {
         inventory.inspect(|computation| {
             let survey = Survey::of(computation);
-            let mut overview = InventoryNames {
+            let mut names = InventoryNames {
                 nodes: survey.nodes.iter().map(|node| node.name.clone()).collect(),
                 ..InventoryNames::default()
             };
             for file in &survey.files {
                 let number = |node: &usize| u32::try_from(*node).unwrap_or(u32::MAX);
                 let nodes = file.nodes.iter().map(number).collect();
-                let facts = FileFacts { name: file.name.clone(), is_class: file.is_class, nodes };
-                overview.files.insert(file.path.clone(), facts);
+                let (name, is_class, init) = (file.name.clone(), file.is_class, file.init);
+                let facts = FileFacts { name, is_class, init, nodes };
+                names.files.insert(file.path.clone(), facts);
                 if file.is_class {
-                    overview.classes.entry(file.name.clone()).or_default().path = file.path.clone();
+                    names.classes.entry(file.name.clone()).or_default().path = file.path.clone();
                 }
             }
             for file in &survey.files {
                 let Ok(layer) = &file.layer else { continue };
                 for entry in &layer.classes {
-                    let names = std::iter::once(&entry.name).chain(&entry.alternatives);
-                    let mut known = names.filter(|name| overview.classes.contains_key(*name));
+                    let meant = std::iter::once(&entry.name).chain(&entry.alternatives);
+                    let mut known = meant.filter(|name| names.classes.contains_key(*name));
                     if let Some(name) = known.next().cloned()
-                        && let Some(class) = overview.classes.get_mut(&name)
+                        && let Some(class) = names.classes.get_mut(&name)
                     {
                         class.listed_by.push(file.name.clone());
                     }
                 }
             }
-            overview
+            names
         })
     }
 
@@ -93,7 +96,7 @@ impl InventoryNames {
             return find(written);
         }
         let file = self.files.get(path)?;
-        let folder = absolute_class(&format!("{}.init", file.name), written);
-        find(&absolute_class(&file.name, written)).or_else(|| find(&folder))
+        let (first, others) = absolute_names(&file.name, file.init, written);
+        find(&first).or_else(|| others.iter().find_map(|name| find(name)))
     }
 }

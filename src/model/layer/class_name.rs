@@ -22,15 +22,8 @@ pub fn class_entry(
     }
     let (mut name, mut alternatives) = (written.clone(), Vec::new());
     if written.starts_with('.') {
-        let relative_to_file = absolute(source.name, written);
-        let documented = source.init.then(|| absolute(&format!("{}.init", source.name), written));
-        alternatives.extend(documented.filter(|name| *name != relative_to_file));
-        // `..init` is the class of the parent folder, whose name has no `init` (docs).
-        let names = std::iter::once(&relative_to_file).chain(&alternatives);
-        let bare = names.filter_map(|name| name.strip_suffix(".init").filter(|name| !name.is_empty()));
-        let bare: Vec<String> = bare.map(str::to_owned).collect();
-        alternatives.extend(bare);
-        name = relative_to_file.into();
+        let (first, others) = absolute_names(source.name, source.init, written);
+        (name, alternatives) = (first.into(), others);
         // `.*` in an `init.yml` are the classes in its folder, never all classes of the inventory.
         if source.settings.class_wildcards && is_wild(written) && !alternatives.is_empty() {
             name = alternatives.swap_remove(0).into();
@@ -59,9 +52,23 @@ pub fn class_entry(
     Ok(ClassEntry { name, lookup, alternatives, template, wild, relative, origin })
 }
 
+/// The names that a relative name in the file of a class or node may mean: the first one, and those to try if
+/// there is no such class. `init` says whether the file is an `init.yml`.
+pub fn absolute_names(including: &str, init: bool, relative: &str) -> (String, Vec<String>) {
+    let first = absolute(including, relative);
+    let documented = init.then(|| absolute(&format!("{including}.init"), relative));
+    let mut others: Vec<String> = documented.filter(|name| *name != first).into_iter().collect();
+    // `..init` is the class of the parent folder, whose name has no `init` (docs).
+    let names = std::iter::once(&first).chain(&others);
+    let bare = names.filter_map(|name| name.strip_suffix(".init").filter(|name| !name.is_empty()));
+    let bare: Vec<String> = bare.map(str::to_owned).collect();
+    others.extend(bare);
+    (first, others)
+}
+
 /// The absolute form of a relative name, as the forks compute it: each leading dot removes one part of the
 /// including name. Surplus dots have no effect.
-pub fn absolute(including: &str, relative: &str) -> String {
+fn absolute(including: &str, relative: &str) -> String {
     let dots = relative.len() - relative.trim_start_matches('.').len();
     let parts: Vec<&str> = including.split('.').collect();
     let parent = parts[..parts.len().saturating_sub(dots)].join(".");
