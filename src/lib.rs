@@ -72,7 +72,7 @@ pub mod formats {
 pub mod files {
     pub use crate::engine::files::duplicate_keys;
     pub use crate::storage::access_error::reason_unwritable;
-    pub use crate::storage::fs::{display, read, real, reason, roots};
+    pub use crate::storage::fs::{display, percent_encoded, read, real, reason, roots};
 }
 
 /// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.

@@ -2,6 +2,7 @@
 //! (`yaml_fs`).
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -287,6 +288,19 @@ pub fn reason(error: &io::Error) -> String {
     let text = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// A path as the address of a file has it: all bytes but letters, digits and `/-._~` are escaped.
+pub fn percent_encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// A path for messages.

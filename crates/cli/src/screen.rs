@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use reclass::error::Fault;
+use reclass::files::percent_encoded;
 use reclass::source::Site;
 use supports_hyperlinks::Stream;
 use terminal_size::Width;
@@ -133,15 +133,8 @@ fn linked(place: &str) -> String {
     if !whole.is_file() {
         return place.to_owned();
     }
-    let mut address = String::from("file://");
-    for byte in folder::lexical(&whole).display().to_string().bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            address.push(char::from(byte));
-        } else {
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    format!("\u{1b}]8;;{address}\u{1b}\\{place}\u{1b}]8;;\u{1b}\\")
+    let address = percent_encoded(&folder::lexical(&whole).display().to_string());
+    format!("\u{1b}]8;;file://{address}\u{1b}\\{place}\u{1b}]8;;\u{1b}\\")
 }
 
 /// The number of columns of standard output; `None` if it is no terminal.

@@ -1,10 +1,10 @@
 //! Offsets in a text, positions of the protocol, and addresses of files.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use lsp_types::{Location, Position, Range, Uri};
+use reclass::files::percent_encoded;
 use reclass::source::Site;
 
 /// What a column of the protocol counts.
@@ -81,37 +81,14 @@ fn number(value: usize) -> u32 {
 
 /// The path of an address; `None` if it is no file.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
-    let path = uri.as_str().strip_prefix("file://")?;
-    let path = &path[path.find('/')?..];
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex = || u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok();
-        match (*first, hex()) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            (byte, _) => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().map(PathBuf::from)
+    let is_file = uri.as_str().starts_with("file://");
+    let path = is_file.then(|| uri.path().as_estr().decode().into_string().ok()).flatten()?;
+    Some(PathBuf::from(&*path))
 }
 
 /// The address of a file.
 pub fn uri_of(path: impl AsRef<Path>) -> Option<Uri> {
-    let mut text = "file://".to_owned();
-    for byte in path.as_ref().to_str()?.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    Uri::from_str(&text).ok()
+    Uri::from_str(&format!("file://{}", percent_encoded(path.as_ref().to_str()?))).ok()
 }
 
 /// The place in the file as the protocol has it.

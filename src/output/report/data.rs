@@ -10,6 +10,7 @@ use super::remarks;
 use crate::base::error::{Fault, Link, Note, inert, short};
 use crate::base::source::Site;
 use crate::base::value::Text;
+use crate::storage::fs::percent_encoded;
 
 /// An error or a finding.
 #[derive(Serialize)]
@@ -202,7 +203,11 @@ pub fn sarif(findings: &[Finding], rules: &[(&str, &str)], folder: &str) -> serd
 
 fn location(site: &Site, folder: &str) -> serde_json::Value {
     let path = below(&site.path, folder);
-    let uri = if path.starts_with('/') { format!("file://{}", escaped(path)) } else { escaped(path) };
+    let uri = if path.starts_with('/') {
+        format!("file://{}", percent_encoded(path))
+    } else {
+        percent_encoded(path)
+    };
     let mut physical = json!({"artifactLocation": {"uri": uri}});
     if site.line > 0 {
         physical["region"] = json!({"startLine": site.line, "startColumn": site.column});
@@ -211,20 +216,4 @@ fn location(site: &Site, folder: &str) -> serde_json::Value {
         }
     }
     json!({"physicalLocation": physical})
-}
-
-/// Escapes a path for a URI.
-fn escaped(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            other => {
-                let _ = write!(out, "%{other:02X}");
-            }
-        }
-    }
-    out
 }
