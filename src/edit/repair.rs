@@ -212,6 +212,11 @@ fn is_same_except(one: &Node, other: &Node, index: u32) -> bool {
 pub(super) struct FileRepairs(Vec<Repair>);
 
 impl FileRepairs {
+    fn new(mut repairs: Vec<Repair>) -> FileRepairs {
+        repairs.sort_by_key(|repair| std::cmp::Reverse((repair.line, repair.column)));
+        FileRepairs(repairs)
+    }
+
     /// The changed text and the number of repairs made; `None` if none is possible.
     pub(super) fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Option<(Vec<u8>, usize)> {
         let mut text = None;
@@ -238,9 +243,8 @@ pub struct RepairedFile {
 /// The text of a file with the repairs of its findings; `None` if none is possible.
 pub fn repaired(settings: &Settings, path: &str, text: &str, findings: &[Finding]) -> Option<String> {
     let of_file = findings.iter().filter_map(Repair::of).filter(|(other, _)| other == path);
-    let mut repairs: Vec<Repair> = of_file.map(|(_, repair)| repair).collect();
-    repairs.sort_by_key(|repair| std::cmp::Reverse((repair.line, repair.column)));
-    let changed = FileRepairs(repairs).apply(text.as_bytes(), path, &Prefixes::new(settings));
+    let repairs = FileRepairs::new(of_file.map(|(_, repair)| repair).collect());
+    let changed = repairs.apply(text.as_bytes(), path, &Prefixes::new(settings));
     changed.and_then(|(text, _)| String::from_utf8(text).ok())
 }
 
@@ -255,7 +259,7 @@ pub fn repair(settings: &Settings, findings: &[Finding], options: EditOptions) -
     let (classes, nodes) = source::roots_to_edit(settings)?;
     let mut trees: Vec<(PathBuf, EditTree)> = Vec::new();
     let mut repaired = Vec::new();
-    for (path, mut repairs) in files {
+    for (path, repairs) in files {
         let path = Path::new(&path);
         let Some(root) = classes.iter().chain(&nodes).find(|root| path.starts_with(root)) else { continue };
         let Ok(relative) = path.strip_prefix(root) else { continue };
@@ -263,8 +267,7 @@ pub fn repair(settings: &Settings, findings: &[Finding], options: EditOptions) -
             trees.push((root.clone(), EditTree::open(root, settings, options)?));
         }
         let Some((_, tree)) = trees.iter().find(|(known, _)| known == root) else { continue };
-        repairs.sort_by_key(|repair| std::cmp::Reverse((repair.line, repair.column)));
-        repaired.extend(tree.repair(relative, &FileRepairs(repairs))?);
+        repaired.extend(tree.repair(relative, &FileRepairs::new(repairs))?);
     }
     Ok(repaired)
 }
