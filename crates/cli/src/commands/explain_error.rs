@@ -6,10 +6,11 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgMatches};
-use reclass::error::{Fault, Kind, Result};
+use reclass::error::Result;
 use reclass::lint::{codes, rule, similar_code};
 
 use crate::commands::tool::Tool;
+use crate::commands::verb::usage;
 use crate::manual_page::{Manual, address};
 
 /// The pages, and the headings of their sections.
@@ -48,7 +49,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
         let similar =
             similar_code(code).map(|similar| format!("; '{similar}' is similar")).unwrap_or_default();
         let message = format!("no error, no warning and no rule of lint has the code '{code}'{similar}");
-        return Err(Fault::new(Kind::Usage { message }).into());
+        return Err(usage(message));
     }
     let mut text = code.clone();
     for (page, mark, content) in PAGES {

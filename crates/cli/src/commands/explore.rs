@@ -7,12 +7,12 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, value_parser};
-use reclass::error::{Error, Fault, Kind, Result, concise};
+use reclass::error::{Error, Result, concise};
 use reclass::graph::{PageState, live_script, page_state};
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 
 use crate::commands::graph;
-use crate::commands::verb::{Answering, OpenInvocation, Verb, flag, node_globs};
+use crate::commands::verb::{Answering, OpenInvocation, Verb, flag, node_globs, usage};
 use crate::manual_page::Manual;
 use crate::{progress, terminal};
 
@@ -48,7 +48,7 @@ fn arguments(command: Command) -> Command {
 
 fn serve(question: &OpenInvocation<'_>) -> Result<()> {
     let port = question.matches.get_one::<u16>("port").copied().unwrap_or_default();
-    let refused = |error: &dyn std::fmt::Display| failed(format!("no server on port {port}: {error}"));
+    let refused = |error: &dyn std::fmt::Display| usage(format!("no server on port {port}: {error}"));
     let server = Server::http(("127.0.0.1", port)).map_err(|error| refused(&error))?;
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(|error| refused(&error))?;
@@ -57,8 +57,14 @@ fn serve(question: &OpenInvocation<'_>) -> Result<()> {
         text
     });
     let port = server.server_addr().to_ip().map_or(port, |address| address.port());
-    let mut pages =
-        Pages { question, nodes: question.words("nodes"), folder: format!("/{secret}/"), shown: None };
+    let mut pages = Pages {
+        question,
+        nodes: question.words("nodes"),
+        folder: format!("/{secret}/"),
+        state: None,
+        number: 0,
+        page: String::new(),
+    };
     let address = format!("http://127.0.0.1:{port}{}", pages.folder);
     terminal::print(&address);
     if !question.matches.get_flag("no-open")
@@ -85,10 +91,6 @@ fn serve(question: &OpenInvocation<'_>) -> Result<()> {
     Ok(())
 }
 
-fn failed(message: String) -> Error {
-    Fault::new(Kind::Usage { message }).into()
-}
-
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -98,8 +100,12 @@ struct Pages<'a> {
     nodes: Vec<String>,
     /// The path of the page.
     folder: String,
-    /// The last page, the state that it shows, and the number of this state.
-    shown: Option<(PageState, u64, String)>,
+    /// The state that the last page shows; `None` before the first one.
+    state: Option<PageState>,
+    /// How many states there were.
+    number: u64,
+    /// The last page.
+    page: String,
 }
 
 impl Pages<'_> {
@@ -114,29 +120,32 @@ impl Pages<'_> {
         let Some(name) = request.url().strip_prefix(&*self.folder) else {
             return (404, TEXT, "there is nothing here".into());
         };
-        match (request.method(), name) {
-            (Method::Get | Method::Head, "") => (200, HTML, self.current().1.to_owned()),
-            (Method::Get | Method::Head, "state") => (200, TEXT, self.state().to_string()),
-            (Method::Get | Method::Head, _) => (404, TEXT, "there is nothing here".into()),
-            _ => (405, TEXT, "this server can only be read".into()),
+        if !matches!(request.method(), Method::Get | Method::Head) {
+            return (405, TEXT, "this server can only be read".into());
+        }
+        match name {
+            "" => {
+                self.update();
+                (200, HTML, self.page.clone())
+            }
+            "state" => {
+                self.update();
+                (200, TEXT, self.number.to_string())
+            }
+            _ => (404, TEXT, "there is nothing here".into()),
         }
     }
 
-    /// The number of the current state.
-    fn state(&mut self) -> u64 {
-        self.current().0
-    }
-
-    /// The number of the current state, and its page.
-    fn current(&mut self) -> (u64, &str) {
+    /// Makes the page anew if files changed.
+    fn update(&mut self) {
         let now = page_state(&self.question.inventory).unwrap_or_default();
-        let number = self.shown.as_ref().map_or(0, |(_, number, _)| *number);
-        if !self.shown.as_ref().is_some_and(|(state, ..)| *state == now) {
-            let number = number + 1;
-            let page = progress::shown("page", || graph::page(self.question, &self.nodes, Some(number)));
-            self.shown = Some((now, number, page.unwrap_or_else(|error| error_page(&error, number))));
+        if self.state.as_ref() == Some(&now) {
+            return;
         }
-        self.shown.as_ref().map_or((0, ""), |(_, number, page)| (*number, page))
+        self.number += 1;
+        let page = progress::shown("page", || graph::page(self.question, &self.nodes, Some(self.number)));
+        self.page = page.unwrap_or_else(|error| error_page(&error, self.number));
+        self.state = Some(now);
     }
 }
 

@@ -3,12 +3,12 @@
 use std::process::Stdio;
 
 use clap::{Arg, Command};
-use reclass::error::{Fault, Kind, Result};
+use reclass::error::Result;
 use reclass::graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 use reclass::lint::{self, CodeSelection};
 
 use crate::commands::explain_error;
-use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs, usage};
 use crate::manual_page::Manual;
 use crate::process::environment;
 use crate::{folder, screen};
@@ -67,10 +67,6 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         }
     };
     Ok(Printout::plain(print(&graph(&question.inventory, &nodes)?)))
-}
-
-fn usage(message: &str) -> reclass::error::Error {
-    Fault::new(Kind::Usage { message: message.to_owned() }).into()
 }
 
 /// The page. A server gives the number of the state that its page shows.

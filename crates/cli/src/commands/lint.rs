@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use reclass::edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass::edit::tree::EditOptions;
 use reclass::edit::unified::{ShownText, unified};
-use reclass::error::{Error, Fault, Kind, Result, inert};
+use reclass::error::{Error, Result, inert};
 use reclass::lint::{Baseline, BaselineEntry, CodeSelection, LintOutcome, RULES, selected};
 use reclass::report::{self, Finding, Level, grouped};
 use reclass::style::{Paint, Style};
@@ -17,7 +17,7 @@ use reclass::{Inventory, files};
 use serde::Serialize;
 
 use crate::commands::list::count;
-use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
+use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs, usage};
 use crate::folder::OutputFolder;
 use crate::manual_page::Manual;
 use crate::process::current_folder;
@@ -345,7 +345,7 @@ fn by_rule(question: &Invocation<'_>, findings: &[Finding], summary: &str) -> Re
         "full" | "concise" => {}
         form => {
             let message = format!("--summary has no form '{form}'; it has full, concise and json");
-            return Err(Fault::new(Kind::Usage { message }).into());
+            return Err(usage(message));
         }
     }
     let code = rules.iter().map(|rule| rule.code.len()).max().unwrap_or(0);

@@ -1,10 +1,10 @@
 //! `reclass lsp` answers an editor.
 
 use clap::{ArgMatches, Command};
-use reclass::error::{Fault, Kind, Result};
+use reclass::error::Result;
 
 use crate::commands::tool::Tool;
-use crate::commands::verb::flag;
+use crate::commands::verb::{flag, usage};
 use crate::configuration::of_folder;
 use crate::manual_page::Manual;
 
@@ -29,5 +29,5 @@ fn arguments(command: Command) -> Command {
 
 fn run(_matches: &ArgMatches) -> Result<String> {
     let served = reclass_lsp::serve_stdio(of_folder);
-    served.map(|()| String::new()).map_err(|message| Fault::new(Kind::Usage { message }).into())
+    served.map(|()| String::new()).map_err(usage)
 }

@@ -107,6 +107,14 @@ pub fn reports_settings(name: &str) -> bool {
     verb.is_some_and(|verb| matches!(verb.answer, Answering::Settings(_)))
 }
 
+/// The question to an inventory that was opened; its settings are warned about, and its secrets masked.
+fn question(asked: Invocation<'_>, inventory: Inventory) -> OpenInvocation<'_> {
+    asked.configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+    let question = OpenInvocation { asked, inventory };
+    terminal::mask(question.redaction());
+    question
+}
+
 /// Runs a verb.
 pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration: Configuration) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
@@ -132,15 +140,10 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             answer.map(|answer| (answer, Vec::new()))
         }
         (Answering::Serving(serve), opened) => opened.and_then(|inventory| {
-            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-            let question = OpenInvocation { asked, inventory };
-            terminal::mask(question.redaction());
-            serve(&question).map(|()| (Printout::default(), Vec::new()))
+            serve(&question(asked, inventory)).map(|()| (Printout::default(), Vec::new()))
         }),
         (Answering::Opened(answer), opened) => opened.and_then(|inventory| {
-            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-            let question = OpenInvocation { asked, inventory };
-            terminal::mask(question.redaction());
+            let question = question(asked, inventory);
             let answer = progress::shown(verb.name, || answer(&question));
             question.inventory.storage_warnings().iter().for_each(terminal::warn);
             // An explanation depends on the names that it asked for alone.

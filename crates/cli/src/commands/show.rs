@@ -1,14 +1,14 @@
 //! `reclass show` prints the data of a node, or some of its values, for people and scripts.
 
 use clap::Command;
-use reclass::error::{Error, Fault, Kind, Result};
+use reclass::error::{Error, Result};
 use reclass::explain::{Selection, explain_with_answer};
 use reclass::formats::{EmitOptions, emit};
 use reclass::style::{Paint, Style};
 use reclass::value::{Key, Map, Value};
 use reclass::{json, pystr};
 
-use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths, usage};
 use crate::flags;
 use crate::manual_page::Manual;
 use crate::terminal;
@@ -94,7 +94,7 @@ fn raw(value: &Value, path: Option<&String>) -> Result<String> {
         Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_) => {
             let what = path.map_or("a whole node", String::as_str);
             let message = format!("--raw prints one text or number, and {what} is more; use -o json");
-            Err(Fault::new(Kind::Usage { message }).into())
+            Err(usage(message))
         }
         Value::Bool(value) => Ok(value.to_string()),
         Value::Null => Ok(String::new()),

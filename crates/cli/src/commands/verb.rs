@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use reclass::Inventory;
-use reclass::error::{Fault, Result};
+use reclass::error::{Error, Fault, Kind, Result};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::Map;
@@ -131,6 +131,11 @@ pub fn node_and_paths(command: Command) -> Command {
         .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
             "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
         ))
+}
+
+/// The error of a command line that is right for the parser and makes no sense.
+pub fn usage(message: impl Into<String>) -> Error {
+    Fault::new(Kind::Usage { message: message.into() }).into()
 }
 
 /// A repeatable option.

@@ -9,6 +9,7 @@ use reclass::files;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
+use crate::commands::verb::usage;
 use crate::configuration::DEFAULT;
 use crate::folder::{OutputFolder, is_in};
 use crate::manual_page::Manual;
@@ -66,7 +67,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     };
     if folder.is_some() {
         let message = format!("--output-dir goes with --inventory, not with --{mode}");
-        return Err(Fault::new(Kind::Usage { message }).into());
+        return Err(usage(message));
     }
     let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
     session.warn([info.as_ref()]);
