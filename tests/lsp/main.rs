@@ -59,6 +59,15 @@ parameters: {x: 1}
     let mut editor = Editor::open(files).checked();
     let found = editor.at_mark("textDocument/definition");
     assert_eq!(editor.places(&found), ["classes/role/db.yml:1"]);
+    // A relative name means the same as for the engine: below its own folder in an `init.yml` alone.
+    for (file, expected) in [("classes/a/b.yml", ""), ("classes/a/b/init.yml", "classes/a/b/x.yml:1")] {
+        let files = format!(
+            "=== {file}\nclasses: [.x$0]\n=== classes/a/b/x.yml\n{{}}\n=== nodes/n.yml\nclasses: [a.b]\n"
+        );
+        let mut editor = Editor::open(&files).checked();
+        let found = editor.at_mark("textDocument/definition");
+        assert_eq!(editor.places(&found).join(" "), expected, "{file}");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Checked {
     pub workspace: usize,
     pub generation: u64,
     pub findings: Vec<Finding>,
-    pub overview: Option<InventoryNames>,
+    pub names: Option<InventoryNames>,
 }
 
 struct Checking {
@@ -106,8 +106,8 @@ pub fn run(jobs: &Receiver<Job>, results: &Sender<Checked>) {
                     known.open();
                     Default::default()
                 });
-                let (findings, overview) = checked;
-                if results.send(Checked { workspace, generation, findings, overview }).is_err() {
+                let (findings, names) = checked;
+                if results.send(Checked { workspace, generation, findings, names }).is_err() {
                     return;
                 }
             }

@@ -59,7 +59,7 @@ pub fn serve(connection: &Connection, find: Find) -> Result<(), String> {
             refused: BTreeSet::new(),
         };
         for folder in folders(&params) {
-            server.workspace_of(&folder.join("x.yml"));
+            server.workspace_in(&folder);
         }
         server.work(&results)
     })
@@ -169,7 +169,11 @@ impl Server<'_> {
         if let Some(known) = self.workspaces.iter().position(|workspace| workspace.holds(path)) {
             return Some(known);
         }
-        let folder = path.parent()?;
+        self.workspace_in(path.parent()?)
+    }
+
+    /// The number of the inventory that a folder belongs to. It is opened if it is new.
+    fn workspace_in(&mut self, folder: &Path) -> Option<usize> {
         let opened = (self.find)(folder)?.and_then(Workspace::open);
         match opened {
             Ok(workspace) => {
@@ -216,13 +220,13 @@ impl Server<'_> {
     /// Takes the result of a check. One of older texts is only good for names.
     fn checked(&mut self, checked: Checked) {
         let known = &mut self.workspaces[checked.workspace];
-        if let Some(overview) = checked.overview {
-            known.overview = Arc::new(overview);
+        if let Some(names) = checked.names {
+            known.names = names;
         }
         if checked.generation != known.generation {
             return;
         }
-        known.findings = Arc::new(checked.findings);
+        known.findings = checked.findings;
         let found = diagnostics::by_file(&known.findings, &known.inventory, &self.documents, self.encoding);
         let now: BTreeSet<String> = found.keys().cloned().collect();
         let before = self.reported.insert(checked.workspace, now).unwrap_or_default();
@@ -256,7 +260,7 @@ impl Server<'_> {
             else {
                 continue;
             };
-            let nodes = workspace.overview.files.get(name).map_or(0, |file| file.nodes.len());
+            let nodes = workspace.names.files.get(name).map_or(0, |file| file.nodes.len());
             let status = json!({ "uri": uri_of(path), "node": workspace.node_of(name), "nodes": nodes });
             self.notify(STATUS, status);
         }
@@ -321,11 +325,8 @@ impl Server<'_> {
                     let before = &self.workspaces[number];
                     workspace.generation = before.generation;
                     workspace.node.clone_from(&before.node);
-                    for (path, document) in &self.documents {
-                        if before.holds(path) {
-                            workspace.inventory.set_buffer(path, Some(&document.text));
-                        }
-                    }
+                    workspace.names.clone_from(&before.names);
+                    workspace.take_texts(&self.documents);
                     self.workspaces[number] = workspace;
                 }
                 Err(error) => self.tell(&error),
@@ -356,6 +357,8 @@ impl Server<'_> {
             Ok(Ok(value)) => Response::new_ok(id, value),
             Ok(Err((code, message))) => Response::new_err(id, code as i32, message),
             Err(_) => {
+                // The engine gave up the state that the panic left, and the texts with it.
+                self.workspaces.iter().for_each(|workspace| workspace.take_texts(&self.documents));
                 let message = "internal error; the state of the inventory is read again".to_owned();
                 Response::new_err(id, ErrorCode::InternalError as i32, message)
             }
@@ -412,7 +415,7 @@ impl Server<'_> {
                 let path = uri(&given).and_then(|uri| path_of(&uri)).ok_or_else(wrong)?;
                 let Some(workspace) = self.workspace_of(&path) else { return nothing };
                 let (known, name) = (&self.workspaces[workspace], path.to_str().unwrap_or_default());
-                let nodes: Vec<&str> = known.overview.nodes_of(name).map(|node| &**node).collect();
+                let nodes: Vec<&str> = known.names.nodes_of(name).map(|node| &**node).collect();
                 Ok(json!({ "nodes": nodes, "node": known.node_of(name) }))
             }
             _ => Err((ErrorCode::MethodNotFound, format!("no method '{method}'"))),

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use reclass::editor::{InventoryNames, ItemAt, item_at};
 use reclass::error::Result;
@@ -21,9 +20,9 @@ pub struct Workspace {
     pub found: FoundInventory,
     pub inventory: Inventory,
     /// Its nodes and classes after the last check.
-    pub overview: Arc<InventoryNames>,
+    pub names: InventoryNames,
     /// The findings of the last check.
-    pub findings: Arc<Vec<Finding>>,
+    pub findings: Vec<Finding>,
     /// The parameters of nodes when they last rendered: the text is broken while somebody types a reference.
     parameters: RefCell<HashMap<String, Value>>,
     /// The node that somebody chose.
@@ -48,27 +47,32 @@ impl Workspace {
         Ok(Workspace {
             found,
             inventory,
-            overview: Arc::default(),
-            findings: Arc::default(),
+            names: InventoryNames::default(),
+            findings: Vec::new(),
             parameters: RefCell::default(),
             node: None,
             generation: 0,
         })
     }
 
+    /// Takes the open texts in place of their files, in an inventory that is new.
+    pub fn take_texts(&self, documents: &OpenTexts) {
+        for (path, document) in documents.iter().filter(|(path, _)| self.holds(path)) {
+            self.inventory.set_buffer(path, Some(&document.text));
+        }
+    }
+
     /// Whether a path is inside the inventory.
     pub fn holds(&self, path: &Path) -> bool {
         path.starts_with(&self.found.folder)
-            || path.to_str().is_some_and(|path| self.overview.files.contains_key(path))
+            || path.to_str().is_some_and(|path| self.names.files.contains_key(path))
     }
 
     /// The node whose values are shown in a file: the chosen one if it has the file, else the first that has it.
     pub fn node_of(&self, path: &str) -> Option<String> {
-        let chosen = self
-            .node
-            .as_ref()
-            .filter(|node| self.overview.nodes_of(path).any(|name| **name == *node.as_str()));
-        chosen.cloned().or_else(|| self.overview.first_node(path).map(ToString::to_string))
+        let chosen =
+            self.node.as_ref().filter(|node| self.names.nodes_of(path).any(|name| **name == *node.as_str()));
+        chosen.cloned().or_else(|| self.names.first_node(path).map(ToString::to_string))
     }
 
     /// The parameters of a node, or those that it had when it last rendered.
@@ -121,6 +125,18 @@ impl Cursor<'_> {
     /// The node whose values are shown.
     pub fn node(&self) -> Option<String> {
         self.workspace.node_of(self.path)
+    }
+
+    /// The node whose values are shown, and the explanation of one of its parameters or exports.
+    pub fn explain(&self, path: &str, export: bool) -> Option<(String, Explanation)> {
+        let (node, paths) = (self.node()?, vec![path.to_owned()]);
+        let selection = if export {
+            Selection { exports: paths, ..Selection::default() }
+        } else {
+            Selection { parameters: paths, ..Selection::default() }
+        };
+        let explanation = self.workspace.explain(&node, selection)?;
+        Some((node, explanation))
     }
 
     /// The text of a file of the inventory, as the answers have it.

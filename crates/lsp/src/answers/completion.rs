@@ -6,6 +6,7 @@ use reclass::editor::{NameList, list_at, open_reference};
 use reclass::redact::MASK;
 use reclass::value::{Key, Map, Value};
 
+use crate::answers::counted;
 use crate::workspace::Cursor;
 
 /// The sections of a file, with what they are for.
@@ -54,10 +55,10 @@ fn classes(place: &Cursor<'_>) -> Vec<CompletionItem> {
     let start = word_start(place);
     let written = &place.text[start..place.offset];
     let begun = written.rfind('.').map_or("", |dot| &written[..=dot]);
-    let overview = &place.workspace.overview;
+    let names = &place.workspace.names;
     let mut items: Vec<CompletionItem> = Vec::new();
     let mut folders: Vec<&str> = Vec::new();
-    for (name, class) in &overview.classes {
+    for (name, class) in &names.classes {
         let Some(rest) = name.strip_prefix(begun) else { continue };
         if let Some(dot) = rest.find('.') {
             let folder = &name[..=begun.len() + dot];
@@ -67,10 +68,9 @@ fn classes(place: &Cursor<'_>) -> Vec<CompletionItem> {
             }
             continue;
         }
-        let count = overview.files.get(&class.path).map_or(0, |file| file.nodes.len());
-        let detail = if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") };
+        let count = names.files.get(&class.path).map_or(0, |file| file.nodes.len());
         let class = item(place, start, name, CompletionItemKind::CLASS);
-        items.push(CompletionItem { detail: Some(detail), ..class });
+        items.push(CompletionItem { detail: Some(counted(count)), ..class });
     }
     items
 }

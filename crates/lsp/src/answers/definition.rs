@@ -1,5 +1,6 @@
 //! Definition: the file of a class, the places that set a value.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use lsp_types::{Location, Range};
@@ -17,7 +18,7 @@ pub fn definition(place: &Cursor<'_>) -> Vec<Location> {
     match &found.item {
         Item::Class(written) => classes_of_entry(place, written, found.range.start)
             .iter()
-            .filter_map(|name| file(&place.workspace.overview.classes.get(&**name)?.path))
+            .filter_map(|name| file(&place.workspace.names.classes.get(&**name)?.path))
             .collect(),
         Item::Reference(path) => values(place, path, false),
         Item::Key { path, export } => values(place, path, *export),
@@ -35,8 +36,8 @@ pub fn class_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Option
 
 /// The classes that an entry of a list leads to: several for a pattern.
 fn classes_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Vec<Text> {
-    let overview = &place.workspace.overview;
-    if let Some(name) = overview.class(place.path, written) {
+    let names = &place.workspace.names;
+    if let Some(name) = names.class(place.path, written) {
         return vec![name.clone()];
     }
     // A name with references or a pattern: the node knows what it became.
@@ -55,23 +56,10 @@ fn classes_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Vec<Text
 
 /// The places of the layers that set a value, the last one first.
 fn values(place: &Cursor<'_>, path: &str, export: bool) -> Vec<Location> {
-    let Some(node) = place.node() else { return Vec::new() };
-    let paths = vec![path.to_owned()];
-    let selection = if export {
-        Selection { exports: paths, ..Selection::default() }
-    } else {
-        Selection { parameters: paths, ..Selection::default() }
-    };
-    let Some(explanation) = place.workspace.explain(&node, selection) else { return Vec::new() };
+    let Some((_, explanation)) = place.explain(path, export) else { return Vec::new() };
     let traces = explanation.parameters.iter().chain(&explanation.exports);
-    let mut sites: Vec<&Site> = traces.flat_map(sites).collect();
-    let mut seen = Vec::new();
-    sites.retain(|site| {
-        let is_new = !seen.contains(site);
-        seen.push(site);
-        is_new
-    });
-    let found = sites.into_iter();
+    let mut seen = HashSet::new();
+    let found = traces.flat_map(sites).filter(|site| seen.insert(*site));
     found.filter_map(|site| location(site, place.text_of(&site.path).as_deref(), place.encoding)).collect()
 }
 

@@ -2,9 +2,10 @@
 
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use reclass::editor::Item;
-use reclass::explain::{Selection, to_text};
+use reclass::explain::to_text;
 use reclass::style::Paint;
 
+use crate::answers::counted;
 use crate::answers::definition::class_of_entry;
 use crate::workspace::Cursor;
 
@@ -28,32 +29,30 @@ pub fn hover(place: &Cursor<'_>) -> Option<Hover> {
 /// A class: its first comment, its nodes, and who lists it.
 fn class(place: &Cursor<'_>, written: &str, start: usize) -> Option<String> {
     let name = class_of_entry(place, written, start)?;
-    let overview = &place.workspace.overview;
-    let facts = overview.classes.get(&*name)?;
+    let names = &place.workspace.names;
+    let facts = names.classes.get(&*name)?;
     let comment = place.text_of(&facts.path).map(|text| first_comment(&text)).unwrap_or_default();
-    let nodes: Vec<&str> = overview.nodes_of(&facts.path).map(|node| &**node).collect();
+    let nodes: Vec<&str> = names.nodes_of(&facts.path).map(|node| &**node).collect();
     let listed: Vec<&str> = facts.listed_by.iter().map(|name| &**name).collect();
     let mut text = format!("**{name}**");
-    for part in [comment, counted("node", &nodes), counted("file lists it", &listed)] {
-        if !part.is_empty() {
-            text = format!("{text}\n\n{part}");
-        }
+    let nodes = match nodes.len() {
+        0 => "no node".to_owned(),
+        count => format!("{}: {}", counted(count), first_names(&nodes)),
+    };
+    let listed = match listed.len() {
+        0 => String::new(),
+        1 => format!("1 file lists it: {}", listed[0]),
+        count => format!("{count} files list it: {}", first_names(&listed)),
+    };
+    for part in [comment, nodes, listed].iter().filter(|part| !part.is_empty()) {
+        text = format!("{text}\n\n{part}");
     }
     Some(text)
 }
 
-/// `3 nodes: a, b, c`
-fn counted(what: &str, names: &[&str]) -> String {
-    let what = match (what, names.len()) {
-        (_, 0) if what == "node" => return "no node".into(),
-        (_, 0) => return String::new(),
-        ("node", 1) => "1 node".to_owned(),
-        ("node", count) => format!("{count} nodes"),
-        (_, 1) => format!("1 {what}"),
-        (_, count) => format!("{count} files list it"),
-    };
+fn first_names(names: &[&str]) -> String {
     let more = if names.len() > NAMES { ", …" } else { "" };
-    format!("{what}: {}{more}", names[..names.len().min(NAMES)].join(", "))
+    format!("{}{more}", names[..names.len().min(NAMES)].join(", "))
 }
 
 /// The comment at the beginning of a file.
@@ -65,14 +64,7 @@ fn first_comment(text: &str) -> String {
 
 /// The value of a path for the chosen node, with its layers.
 fn explained(place: &Cursor<'_>, path: &str, export: bool) -> Option<String> {
-    let node = place.node()?;
-    let paths = vec![path.to_owned()];
-    let selection = if export {
-        Selection { exports: paths, ..Selection::default() }
-    } else {
-        Selection { parameters: paths, ..Selection::default() }
-    };
-    let explanation = place.workspace.explain(&node, selection)?;
+    let (node, explanation) = place.explain(path, export)?;
     let text = to_text(&explanation, Paint::PLAIN);
     let mut lines: Vec<&str> = text.lines().take(LINES + 1).collect();
     if lines.len() > LINES {

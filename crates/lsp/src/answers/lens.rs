@@ -2,17 +2,15 @@
 
 use lsp_types::{CodeLens, Command, Range};
 
+use crate::answers::counted;
 use crate::workspace::Workspace;
 
 /// The lens of a file; none for a file that is no class.
 pub fn lens(workspace: &Workspace, path: &str) -> Vec<CodeLens> {
-    let Some(file) = workspace.overview.files.get(path).filter(|file| file.is_class) else {
+    let Some(file) = workspace.names.files.get(path).filter(|file| file.is_class) else {
         return Vec::new();
     };
-    let title = match file.nodes.len() {
-        1 => "1 node".to_owned(),
-        count => format!("{count} nodes"),
-    };
+    let title = counted(file.nodes.len());
     let title = match workspace.node_of(path) {
         Some(node) => format!("{title}, values of {node}"),
         None => title,

@@ -8,3 +8,8 @@ pub mod hover;
 pub mod lens;
 pub mod references;
 pub mod symbols;
+
+/// `1 node`, `12 nodes`
+fn counted(nodes: usize) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+}

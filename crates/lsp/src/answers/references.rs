@@ -10,14 +10,14 @@ use crate::workspace::Cursor;
 
 /// The places that refer to the thing at a place. In the file of a class, above all keys, it is the class.
 pub fn references(place: &Cursor<'_>) -> Vec<Location> {
-    let overview = &place.workspace.overview;
+    let names = &place.workspace.names;
     let class = match place.item() {
         Some(found) => match found.item {
             Item::Class(written) => class_of_entry(place, &written, found.range.start),
             Item::Reference(path) | Item::Key { path, export: false } => return values(place, &path),
             Item::Key { .. } => None,
         },
-        None => overview.files.get(place.path).filter(|file| file.is_class).map(|file| file.name.clone()),
+        None => names.files.get(place.path).filter(|file| file.is_class).map(|file| file.name.clone()),
     };
     class.map_or_else(Vec::new, |name| entries(place, &name))
 }
@@ -34,13 +34,13 @@ fn values(place: &Cursor<'_>, path: &str) -> Vec<Location> {
 /// The entries of lists that name a class.
 fn entries(place: &Cursor<'_>, name: &str) -> Vec<Location> {
     let mut places = Vec::new();
-    let overview = &place.workspace.overview;
-    for path in overview.files.keys() {
+    let names = &place.workspace.names;
+    for path in names.files.keys() {
         let Some(text) = place.text_of(path) else { continue };
         let outline = reclass::editor::outline(&text);
         let classes = outline.iter().filter(|section| section.name == "classes");
         for entry in classes.flat_map(|section| &section.inner) {
-            if overview.class(path, &entry.name).is_some_and(|found| **found == *name)
+            if names.class(path, &entry.name).is_some_and(|found| **found == *name)
                 && let Some(uri) = crate::text::uri_of(&**path)
             {
                 places.push(Location::new(uri, place.encoding.range(&text, &entry.key)));

@@ -41,7 +41,7 @@ fn document_symbol(symbol: &Symbol, text: &str, encoding: Encoding, section: Opt
 pub fn of_workspace(workspace: &Workspace, query: &str) -> Vec<WorkspaceSymbol> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<WorkspaceSymbol> = workspace
-        .overview
+        .names
         .files
         .iter()
         .filter(|(_, file)| {
