@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use support::folders::until_old;
 
 const CACHES: [&str; 3] = ["auto", "stat", "off"];
 
@@ -184,15 +185,20 @@ fn what_could_not_be_watched_is_tried_again() {
 /// A folder that is gone is an error of the next question, whatever was known of it.
 #[test]
 fn a_folder_of_nodes_or_classes_that_is_gone_is_an_error() {
-    for cache in CACHES {
-        for (folder, settled) in [("nodes", false), ("nodes", true), ("classes", false), ("classes", true)] {
-            let place = tempfile::tempdir().unwrap();
+    let made = || {
+        let place = tempfile::tempdir().unwrap();
+        write(place.path(), "classes/a.yml", "parameters: {a: 1}\n");
+        write(place.path(), "nodes/n.yml", "classes: [a]\n");
+        place
+    };
+    for settled in [false, true] {
+        let cases = CACHES.map(|cache| ["nodes", "classes"].map(|folder| (cache, folder, made())));
+        let cases = cases.as_flattened();
+        for (.., place) in cases.iter().filter(|_| settled) {
+            until_old(place.path());
+        }
+        for (cache, folder, place) in cases {
             let base = place.path();
-            write(base, "classes/a.yml", "parameters: {a: 1}\n");
-            write(base, "nodes/n.yml", "classes: [a]\n");
-            if settled {
-                std::thread::sleep(Duration::from_millis(2_200));
-            }
             let inventory = open(base, cache);
             for _ in 0..3 {
                 parameter(&inventory, "n", "a");
