@@ -361,6 +361,14 @@ const MANY: &[Many] = &[
     many("text-like-reference", |base, count| {
         node(base, count, |number| format!("  k{number}: '$(m{number}:a)'\n  m{number}: {{a: 1}}"));
     }),
+    many("comment-cuts-value", |base, count| {
+        node(base, count, |number| format!("  k{number}: #m{number}"));
+    }),
+    many("null-over-container", |base, count| {
+        let maps = lines(count, |number| format!("  k{number}: {{a: 1}}"));
+        let nulls = lines(count, |number| format!("  k{number}:"));
+        parameters(base, &nulls, &maps);
+    }),
     files(many("environment-of-class", |base, count| {
         let class = "environment: dev\nparameters: {x: 1}\n";
         (0..count).for_each(|number| write(&base.join(format!("classes/e{number}.yml")), class));

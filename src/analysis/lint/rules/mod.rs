@@ -4,6 +4,7 @@ mod class_from_pillar;
 mod class_redundant;
 mod class_skipped;
 mod class_unused;
+mod comment_cuts_value;
 mod configuration_unread;
 mod constant_held;
 mod container_in_text;
@@ -18,6 +19,7 @@ mod listed_twice;
 mod merge_option_conflict;
 mod merge_option_unused;
 mod node_unmapped;
+mod null_over_container;
 mod odd_name;
 mod override_without_effect;
 mod overwritten_reference;
@@ -50,7 +52,7 @@ macro_rules! rules {
 /// report one place, the first one wins.
 pub const RULES: &[Rule] = rules! {
     duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
-    class_skipped overwritten_reference listed_twice removal_without_effect class_from_pillar
+    class_skipped comment_cuts_value null_over_container overwritten_reference listed_twice removal_without_effect class_from_pillar
     merge_option_unused merge_option_conflict wildcard_order override_without_effect constant_held
     parameter_never_set query_without_exports query_unanswered scalar_misread secret_plain
     container_in_text text_like_reference environment_of_class tab odd_name etcd_orphan class_unused
