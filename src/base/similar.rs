@@ -115,6 +115,9 @@ fn closest<'a>(
             continue;
         }
         let steps = osa_distance(begin, candidate_begin);
+        if is_sibling(begin, candidate_begin) {
+            continue;
+        }
         if (1..=most).contains(&steps)
             && found.is_none_or(|best| (steps, candidate) < best)
             && fits(begin, candidate_begin, steps)
@@ -140,6 +143,20 @@ fn has_same_words(name: &str, other: &str, steps: usize) -> bool {
     } else {
         steps <= 2
     }
+}
+
+/// Whether two names differ in one of their numbers alone: `web2` is another node, and no slip for `web1`.
+fn is_sibling(one: &str, other: &str) -> bool {
+    fn numbers(name: &str) -> impl Iterator<Item = &str> {
+        name.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty())
+    }
+    fn text(name: &str) -> impl Iterator<Item = char> {
+        name.chars().filter(|c| !c.is_ascii_digit())
+    }
+    let bare = |number: &str| number.trim_start_matches('0').to_owned();
+    text(one).eq(text(other))
+        && numbers(one).count() == numbers(other).count()
+        && !numbers(one).map(bare).eq(numbers(other).map(bare))
 }
 
 /// The part of a name that is compared, and its number of characters.
@@ -222,8 +239,11 @@ mod tests {
         }
         assert_eq!(nearest("webserver.nginx", ["web.server.nginx"]), Some("web.server.nginx"));
         assert_eq!(nearest("role.wbe", ["role.db", "role.web"]), Some("role.web"));
+        // Another number is another thing, but for its zeros.
+        assert_eq!(nearest("web3", ["web2", "web1", "web31"]), None);
+        assert_eq!(nearest("web03", ["web2", "web3"]), Some("web3"));
         // Of equally close names the first, and of a long name the beginning.
-        assert_eq!(nearest("web3", ["web2", "web1"]), Some("web1"));
+        assert_eq!(nearest("webc", ["webb", "weba"]), Some("weba"));
         let long = "é".repeat(1_000_000);
         assert_eq!(nearest(&format!("a{long}"), [&*long]), Some(&*long));
         assert_eq!(nearest(&long, [&*format!("{long}b")]), None);

@@ -151,16 +151,15 @@ impl<'a> Events<'a> {
 fn error(problem: &SyntaxProblem, text: &str) -> Error {
     let SyntaxProblem { context, context_mark, problem, mark } = problem;
     let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
-    let mut fault =
-        Fault::new(Kind::YamlSyntax { message, help: None }).at_site(site(mark.line, mark.column));
+    let before = text.get(..mark.offset).unwrap_or_default();
+    let is_reference =
+        before.ends_with('$') && [slip::NO_COMMA_IN_LIST, slip::NO_COMMA_IN_MAPPING].contains(problem);
+    let help = is_reference.then(|| "a text with a reference needs quotes between brackets".to_owned());
+    let mut fault = Fault::new(Kind::YamlSyntax { message, help }).at_site(site(mark.line, mark.column));
     if !context.is_empty() && context_mark.offset != mark.offset {
         let begun = context.strip_prefix("while ").unwrap_or(context);
         let place = site(context_mark.line, context_mark.column);
         fault = fault.note(format!("{begun} began here"), Some(place));
-    }
-    let before = text.get(..mark.offset).unwrap_or_default();
-    if [slip::NO_COMMA_IN_LIST, slip::NO_COMMA_IN_MAPPING].contains(problem) && before.ends_with('$') {
-        fault = fault.note("a text with a reference needs quotes between brackets", None);
     }
     fault.into()
 }

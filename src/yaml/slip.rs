@@ -154,6 +154,10 @@ impl<'t> SlipPlace<'t> {
     fn missing_colon(&self, index: usize) -> Option<String> {
         let line = self.lines.get(index)?.trim_start();
         let number = index + 1;
+        let above = self.lines.get(..index)?.iter().rposition(|line| !line.trim().is_empty());
+        if let Some(above) = above.filter(|above| begins_block_text(self.lines[*above])) {
+            return Some(format!("indent the text more than line {}, which it belongs to", above + 1));
+        }
         let dash =
             line.strip_prefix('-').is_some_and(|rest| !rest.starts_with([' ', '-']) && !rest.is_empty());
         Some(if dash {
@@ -210,6 +214,12 @@ impl<'t> SlipPlace<'t> {
 /// Whether a text consists of such words, as `a:1 b:2`: keys and values, if spaces are missing.
 pub fn is_tight_mapping(text: &str) -> bool {
     !text.trim().is_empty() && text.split_whitespace().all(has_tight_colon)
+}
+
+/// Whether the value of a line is the text in the lines below it.
+fn begins_block_text(line: &str) -> bool {
+    let end = line.trim_end().trim_end_matches(['-', '+']);
+    end.ends_with(" |") || end.ends_with(" >")
 }
 
 /// Whether git wrote the line into a file with a conflict.

@@ -106,15 +106,25 @@ impl Configuration {
         Ok(Configuration { around: Some(folder.to_owned()), ..found })
     }
 
-    /// The same; or the inventory around the current folder, if there is no file and no default inventory.
+    /// The same; or the inventory around the current folder, if nothing names one and there is no default
+    /// inventory.
     pub fn or_around(self) -> Configuration {
-        // An empty file has no options but its own name.
-        let is_found = !self.options.is_empty() || self.unread.is_some();
-        if is_found || Path::new(DEFAULT).join("nodes").is_dir() {
+        if self.names_an_inventory() || Path::new(DEFAULT).join("nodes").is_dir() {
             return self;
         }
         let found = around().map_or(Ok(self), |folder| Configuration::in_folder(&folder));
         found.unwrap_or_else(Configuration::unread)
+    }
+
+    /// Whether the file names an inventory. One in the current folder need not, because from the folders below
+    /// its own folder is the inventory too. Other files have a default.
+    fn names_an_inventory(&self) -> bool {
+        let is_here = |file: &ConfigurationFile| Path::new(&file.path).parent() == Some(Path::new(""));
+        match &self.file {
+            Some(file) if is_here(file) => self.options.contains_key("inventory_base_uri"),
+            // An empty file has no options but its own name.
+            _ => !self.options.is_empty() || self.unread.is_some(),
+        }
     }
 
     /// The options of a file that cannot be read.
@@ -170,7 +180,8 @@ impl Configuration {
     }
 
     /// A fault of a setting with its place in the file.
-    pub fn placed(&self, mut fault: Fault) -> Fault {
+    pub fn placed(&self, fault: Fault) -> Fault {
+        let mut fault = with_other_ending(fault);
         if fault.site.is_some() {
             return fault;
         }
@@ -258,6 +269,27 @@ impl Configuration {
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         Some(Site { length: u32::try_from(length).unwrap_or(0), ..Site::at(path.as_str(), span) })
+    }
+}
+
+/// A node or class without a file, with a note if there is a file whose ending hides it.
+fn with_other_ending(fault: Fault) -> Fault {
+    let (path, is_node) = match &fault.kind {
+        Kind::NodeNotFound { name, folder, .. } => (Path::new(folder).join(name), true),
+        Kind::ClassNotFound { name, folder, .. } => (Path::new(folder).join(name.replace('.', "/")), false),
+        _ => return fault,
+    };
+    if path.is_relative() {
+        // There is no folder to look in.
+        return fault;
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return fault;
+    };
+    let hidden = folder::named_otherwise(folder, name, is_node);
+    match hidden {
+        Some(file) => fault.note(format!("'{}' does not end in .yml or .yaml", display(&file)), None),
+        None => fault,
     }
 }
 

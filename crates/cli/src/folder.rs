@@ -119,6 +119,20 @@ pub fn below(folder: &Path, depth: usize, is_it: &dyn Fn(&Path) -> bool) -> Opti
     found.or_else(|| folders.iter().filter(|_| depth > 1).find_map(|folder| below(folder, depth - 1, is_it)))
 }
 
+/// A file of this name in a folder, or also in the folders below, that is no YAML file for its ending.
+pub fn named_otherwise(folder: &Path, name: &str, below: bool) -> Option<PathBuf> {
+    let entries: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let is_meant = |path: &&PathBuf| {
+        let file = path.file_name().and_then(|file| file.to_str());
+        let ending = file.and_then(|file| file.strip_prefix(name)).unwrap_or_default();
+        ending.starts_with('.') && ![".yml", ".yaml"].contains(&ending) && path.is_file()
+    };
+    let found = entries.iter().find(is_meant).cloned();
+    let inner = || entries.iter().filter(|path| below && path.is_dir() && !path.is_symlink());
+    found.or_else(|| inner().find_map(|path| named_otherwise(path, name, below)))
+}
+
 /// The path from a folder to a file, both absolute, with `..` where it leads up.
 pub fn relative(path: &Path, folder: &Path) -> PathBuf {
     let (path, folder) = (parts(path), parts(folder));

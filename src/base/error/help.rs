@@ -38,6 +38,9 @@ impl Kind {
             Kind::YamlTag { tag: Some(tag) } if matches!(tag.as_str(), "=" | "<<") => {
                 Some(format!("a plain '{tag}' has a meaning of its own in YAML 1.1; in quotes it is text"))
             }
+            Kind::YamlTag { tag: Some(tag) } if tag.starts_with("!include") => {
+                Some("reclass includes no files: put the content into a class, and list the class".into())
+            }
             Kind::YamlTag { tag: Some(_) } => {
                 Some("tags of other programs have no meaning here; in quotes it is text".into())
             }
@@ -123,7 +126,9 @@ impl Kind {
                 "write 'key: value' on each line, without '- ' in front of it"
             }
             Kind::SectionType { expected: "mapping", .. } => "each key needs ': ' behind it, with a space",
-            Kind::EntryType { found: "mapping", .. } => "remove the ':' behind the name",
+            Kind::EntryType { found: "mapping", .. } => {
+                "an entry is a name alone: remove the ':' and what stands behind it"
+            }
             Kind::EntryType { found: "null", .. } => "remove the '-', or write a name behind it",
             Kind::EntryType { found: "list", .. } => "write each name on a line of its own, behind one '- '",
             Kind::EntryType { .. } => "in quotes it is a name",
@@ -139,8 +144,9 @@ impl Kind {
                     file.trim_matches('/').replace('/', ".")
                 ));
             }
+            Kind::ClassNameInvalid { name, .. } if name.trim() != name => "remove the spaces around the name",
             Kind::ClassNameInvalid { name, .. } if name.contains(' ') => {
-                "each name needs a line of its own, with '- ' in front of it"
+                "each name needs a line of its own with '- ' in front of it, or a ',' between names in '[…]'"
             }
             Kind::ContainerInText { .. } => {
                 "refer to a value in it; a reference that stands alone keeps the type of its value"
@@ -150,6 +156,9 @@ impl Kind {
             }
             Kind::ReferenceCycle { .. } => {
                 "give one of these parameters a value that does not lead back to it"
+            }
+            Kind::ReferenceNotFound { missing, .. } if missing.trim() != missing => {
+                "the spaces in the braces are part of the path: remove them"
             }
             Kind::ReferenceNotFound { missing, container, .. }
                 if container.is_empty() && matches!(missing.as_str(), "parameters" | "pillar") =>
