@@ -180,6 +180,10 @@ impl ClassFiles<'_> {
         self.0.keys().copied()
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// The files of the classes that an entry without references names. A pattern names several, but not the file
     /// `own` that has the entry.
     pub fn named(&self, entry: &ClassEntry, own: usize) -> Vec<usize> {

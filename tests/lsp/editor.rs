@@ -62,6 +62,10 @@ impl Editor {
     }
 
     pub fn with(files: &str, capabilities: &Json) -> Editor {
+        Editor::with_options(files, capabilities, &Json::Null)
+    }
+
+    pub fn with_options(files: &str, capabilities: &Json, given: &Json) -> Editor {
         let folder = tempfile::tempdir().unwrap();
         let written = write_files(folder.path(), files);
         let (server, client) = Connection::memory();
@@ -79,7 +83,10 @@ impl Editor {
         let root = editor.uri("");
         editor.ask(
             "initialize",
-            json!({ "capabilities": capabilities, "workspaceFolders": [{ "uri": root, "name": "x" }] }),
+            json!({
+                "capabilities": capabilities, "initializationOptions": given,
+                "workspaceFolders": [{ "uri": root, "name": "x" }],
+            }),
         );
         editor.tell("initialized", json!({}));
         let marked = written.iter().find(|(_, text)| text.contains("$0")).unwrap_or(&written[0]).clone();
@@ -119,8 +126,15 @@ impl Editor {
         self.change(file, &json!([{ "text": text }]));
     }
 
-    /// The answer to a request; diagnostics are kept on the way.
+    /// The result of a request.
     pub fn ask(&mut self, method: &str, params: Json) -> Json {
+        let value = self.answer(method, params);
+        assert!(value.get("error").is_none(), "{method}: {value}");
+        value["result"].clone()
+    }
+
+    /// The answer to a request, perhaps an error; diagnostics are kept on the way.
+    pub fn answer(&mut self, method: &str, params: Json) -> Json {
         self.requests += 1;
         let id = RequestId::from(self.requests);
         let request = Request { id: id.clone(), method: method.into(), params };
@@ -128,9 +142,7 @@ impl Editor {
         loop {
             if let Message::Response(response) = self.receive() {
                 assert_eq!(response.id, id);
-                let value = serde_json::to_value(&response).unwrap();
-                assert!(value.get("error").is_none(), "{method}: {value}");
-                return value["result"].clone();
+                return serde_json::to_value(&response).unwrap();
             }
         }
     }

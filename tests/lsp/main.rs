@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and may panic")]
 
 mod editor;
+mod renaming;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,8 +161,10 @@ fn diagnostics_follow_the_text_and_name_other_nodes() {
     editor.until("a clean file", |editor| !editor.status.is_empty());
     let text = std::fs::read_to_string(editor.path("classes/app/web.yml")).unwrap();
     editor.put("classes/app/web.yml", &text.replace("db:host", "db:hosst"));
+    // One node is asked at once, and all of them by the check.
     editor.until("the error", |editor| {
-        editor.codes("classes/app/web.yml").contains(&"reference-not-found".into())
+        let found = editor.diagnostics.get("classes/app/web.yml").into_iter().flatten();
+        found.into_iter().any(|one| one["message"].as_str().unwrap().contains("1 more node"))
     });
     let found = editor.diagnostics["classes/app/web.yml"].clone();
     let error = found.iter().find(|one| one["code"] == "reference-not-found").unwrap();
@@ -232,6 +235,48 @@ fn symbols_and_lens() {
     assert_eq!(found[0]["name"], "app.web");
     let found = editor.at_mark("textDocument/references");
     assert_eq!(editor.places(&found), ["nodes/web1.yml:1", "nodes/web2.yml:1"]);
+}
+
+#[test]
+fn calls_links_colours_and_values_behind_references() {
+    let given = json!({ "inlayHints": true });
+    let mut editor =
+        Editor::with_options(&marked("classes: [.common]", "classes: [.com$0mon]"), &json!({}), &given)
+            .checked();
+    let names = |answer: &serde_json::Value, end: &str| -> Vec<String> {
+        let calls = answer.as_array().unwrap();
+        calls.iter().map(|call| call[end]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let item = editor.at_mark("textDocument/prepareCallHierarchy")[0].clone();
+    assert_eq!(item["name"], "app.common");
+    let incoming = editor.ask("callHierarchy/incomingCalls", json!({ "item": item }));
+    assert_eq!(names(&incoming, "from"), ["app.web"]);
+    let above = editor.ask("callHierarchy/incomingCalls", json!({ "item": incoming[0]["from"] }));
+    assert_eq!(names(&above, "from"), ["web1", "web2"]);
+    let outgoing = editor.ask("callHierarchy/outgoingCalls", json!({ "item": above[0]["from"] }));
+    assert_eq!(names(&outgoing, "to"), ["site", "app.web"]);
+    let document = json!({ "textDocument": { "uri": editor.uri("classes/app/web.yml") } });
+    let links = editor.ask("textDocument/documentLink", document.clone());
+    assert_eq!(links[0]["target"], editor.uri("classes/app/common.yml"));
+    // Line, column, length, kind: `db:host` and `nginx:port`.
+    let tokens = editor.ask("textDocument/semanticTokens/full", document.clone());
+    assert_eq!(tokens["data"], json!([4, 19, 7, 0, 0, 0, 11, 10, 0, 0]));
+    let mut asked = document;
+    asked["range"] = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9, "character": 0 } });
+    let hints = editor.ask("textDocument/inlayHint", asked);
+    let labels: Vec<&str> =
+        hints.as_array().unwrap().iter().map(|hint| hint["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["= db1", "= 80"]);
+}
+
+#[test]
+fn errors_of_the_open_text_are_there_before_the_check() {
+    let mut editor = Editor::open(&marked("classes: [.common]", "classes: [.common]$0")).checked();
+    let text = std::fs::read_to_string(editor.path("classes/app/web.yml")).unwrap();
+    editor.put("classes/app/web.yml", &text.replace("port: 80", "port: [80"));
+    // The answer to the next question comes after the diagnostics of the text.
+    editor.at_mark("textDocument/hover");
+    assert_eq!(editor.codes("classes/app/web.yml"), ["yaml-syntax"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use reclass::editor::InventoryNames;
-use reclass::lint::{CodeSelection, OptionsFile, lint_options, of_inventory};
+use reclass::lint::{OptionsFile, lint_options, with_names};
 use reclass::value::Map;
 use reclass::{Finding, Inventory};
 
@@ -56,12 +56,10 @@ impl Checking {
         if self.inventory.is_none() {
             self.open();
         }
-        let everything = CodeSelection::default();
         match &self.inventory {
             Some(inventory) => {
-                let checked = of_inventory(inventory, &self.options, &[], &everything, &*self.file);
-                let findings = checked.map(|outcome| outcome.findings).unwrap_or_default();
-                (findings, InventoryNames::of(inventory).ok())
+                let checked = with_names(inventory, &self.options, &*self.file);
+                checked.map(|(outcome, names)| (outcome.findings, names)).unwrap_or_default()
             }
             // Its faults are those of the settings.
             None => (reclass::lint::lint(&self.options, &[], &*self.file).unwrap_or_default(), None),

@@ -9,20 +9,26 @@ use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response
 use lsp_types::notification::{self as notified, Notification as _};
 use lsp_types::request::{self as asked, Request as _};
 use lsp_types::{
-    CodeActionProviderCapability, CodeLensOptions, CompletionOptions, CompletionResponse,
-    DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentSymbolResponse, ExecuteCommandOptions,
+    CallHierarchyItem, CallHierarchyServerCapability, CodeActionProviderCapability, CodeLensOptions,
+    CompletionOptions, CompletionResponse, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
+    DidOpenTextDocumentParams, DocumentLinkOptions, DocumentSymbolResponse, ExecuteCommandOptions,
     GotoDefinitionResponse, HoverProviderCapability, InitializeParams, MessageType, OneOf, Position,
-    PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, ShowMessageParams,
-    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
-    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities, WorkspaceSymbolResponse,
+    PositionEncodingKind, PublishDiagnosticsParams, RenameOptions, SemanticTokens, SemanticTokensFullOptions,
+    SemanticTokensOptions, ServerCapabilities, ShowMessageParams, TextDocumentSyncCapability,
+    TextDocumentSyncKind, Uri, WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities, WorkspaceSymbolResponse,
 };
+use reclass::Request as NodeRequest;
 use reclass::error::{Error, concise};
+use reclass::report::{Level, grouped};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Find;
-use crate::answers::{actions, completion, definition, diagnostics, hover, lens, references, symbols};
+use crate::answers::{
+    actions, calls, completion, definition, diagnostics, hover, lens, marks, references, rename, symbols,
+};
 use crate::checker::{self, Checked, Job};
 use crate::text::{Encoding, path_of, uri_of};
 use crate::workspace::{Cursor, OpenText, OpenTexts, Workspace};
@@ -39,8 +45,11 @@ pub fn serve(connection: &Connection, find: Find) -> Result<(), String> {
     let (id, params) = connection.initialize_start().map_err(|error| error.to_string())?;
     let params: InitializeParams = serde_json::from_value(params).map_err(|error| error.to_string())?;
     let encoding = encoding(&params);
+    // Off unless the client asks: a value behind each reference is noisy.
+    let options = params.initialization_options.as_ref();
+    let shows_values = options.is_some_and(|options| options["inlayHints"] == true);
     let answer = json!({
-        "capabilities": capabilities(encoding),
+        "capabilities": capabilities(encoding, shows_values),
         "serverInfo": { "name": "reclass", "version": env!("CARGO_PKG_VERSION") },
     });
     connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
@@ -57,6 +66,8 @@ pub fn serve(connection: &Connection, find: Find) -> Result<(), String> {
             documents: OpenTexts::new(),
             reported: BTreeMap::new(),
             refused: BTreeSet::new(),
+            refreshes_lenses: refreshes_lenses(&params),
+            requests: 0,
         };
         for folder in folders(&params) {
             server.workspace_in(&folder);
@@ -84,7 +95,12 @@ fn encoding(params: &InitializeParams) -> Encoding {
     if has_bytes { Encoding::Utf8 } else { Encoding::Utf16 }
 }
 
-fn capabilities(encoding: Encoding) -> ServerCapabilities {
+fn refreshes_lenses(params: &InitializeParams) -> bool {
+    let lenses = params.capabilities.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
+    lenses.and_then(|lenses| lenses.refresh_support).unwrap_or(false)
+}
+
+fn capabilities(encoding: Encoding, shows_values: bool) -> ServerCapabilities {
     let triggers = [".", ":", "{", "-", " "].map(str::to_owned).to_vec();
     ServerCapabilities {
         position_encoding: Some(match encoding {
@@ -103,6 +119,24 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
         workspace_symbol_provider: Some(OneOf::Left(true)),
         code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
         code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        call_hierarchy_provider: Some(CallHierarchyServerCapability::Simple(true)),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: Some(false),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        inlay_hint_provider: shows_values.then_some(OneOf::Left(true)),
+        semantic_tokens_provider: Some(
+            SemanticTokensOptions {
+                legend: marks::legend(),
+                full: Some(SemanticTokensFullOptions::Bool(true)),
+                ..SemanticTokensOptions::default()
+            }
+            .into(),
+        ),
         execute_command_provider: Some(ExecuteCommandOptions {
             commands: vec![CHOOSE_NODE.into()],
             ..ExecuteCommandOptions::default()
@@ -129,6 +163,10 @@ struct Server<'a> {
     reported: BTreeMap<usize, BTreeSet<String>>,
     /// The folders whose inventory could not be opened. Each is told once.
     refused: BTreeSet<PathBuf>,
+    /// Whether the client asks for the lenses again when it is told to.
+    refreshes_lenses: bool,
+    /// The number of requests to the client.
+    requests: i32,
 }
 
 impl Server<'_> {
@@ -137,7 +175,8 @@ impl Server<'_> {
             select! {
                 recv(self.connection.receiver) -> message => match message {
                     Ok(Message::Request(request)) => {
-                        if self.connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
+                        // A message between `shutdown` and `exit` ends the server too.
+                        if self.connection.handle_shutdown(&request).unwrap_or(true) {
                             return Ok(());
                         }
                         self.request(request);
@@ -164,23 +203,24 @@ impl Server<'_> {
         self.send(Notification::new(method.to_owned(), params));
     }
 
-    /// The number of the inventory of a file. It is opened if it is new.
+    /// The number of the inventory of a node or class. It is opened if it is new.
     fn workspace_of(&mut self, path: &Path) -> Option<usize> {
         if let Some(known) = self.workspaces.iter().position(|workspace| workspace.holds(path)) {
             return Some(known);
         }
-        self.workspace_in(path.parent()?)
+        self.workspace_in(path.parent()?).filter(|found| self.workspaces[*found].holds(path))
     }
 
     /// The number of the inventory that a folder belongs to. It is opened if it is new.
     fn workspace_in(&mut self, folder: &Path) -> Option<usize> {
-        let opened = (self.find)(folder)?.and_then(Workspace::open);
-        match opened {
+        let found = (self.find)(folder)?;
+        if let Ok(found) = &found
+            && let Some(known) = self.workspaces.iter().position(|known| known.found.folder == found.folder)
+        {
+            return Some(known);
+        }
+        match found.and_then(Workspace::open) {
             Ok(workspace) => {
-                let same = |known: &Workspace| known.found.folder == workspace.found.folder;
-                if let Some(known) = self.workspaces.iter().position(same) {
-                    return Some(known);
-                }
                 let number = self.workspaces.len();
                 self.job(Job::Open {
                     workspace: number,
@@ -223,7 +263,7 @@ impl Server<'_> {
         if let Some(names) = checked.names {
             known.names = names;
         }
-        if checked.generation != known.generation {
+        if checked.generation != known.generation || known.closed {
             return;
         }
         known.findings = checked.findings;
@@ -271,7 +311,10 @@ impl Server<'_> {
             notified::DidOpenTextDocument::METHOD => {
                 let Some(params) = params::<DidOpenTextDocumentParams>(notification.params) else { return };
                 let (uri, item) = (params.text_document.uri, params.text_document.text);
-                self.buffer(&uri, params.text_document.version, |text| *text = item);
+                let version = params.text_document.version;
+                let Some(path) = path_of(&uri) else { return };
+                self.documents.insert(path, OpenText { text: String::new(), version });
+                self.buffer(&uri, version, |text| *text = item);
             }
             notified::DidChangeTextDocument::METHOD => {
                 let Some(params) = params::<DidChangeTextDocumentParams>(notification.params) else { return };
@@ -300,13 +343,38 @@ impl Server<'_> {
                     self.check(workspace);
                 }
             }
-            notified::DidSaveTextDocument::METHOD
-            | notified::DidChangeWatchedFiles::METHOD
-            | notified::DidChangeWorkspaceFolders::METHOD => {
+            notified::DidSaveTextDocument::METHOD | notified::DidChangeWatchedFiles::METHOD => {
                 self.reopen_changed();
                 (0..self.workspaces.len()).for_each(|workspace| self.check(workspace));
             }
+            notified::DidChangeWorkspaceFolders::METHOD => {
+                let Some(params) = params::<DidChangeWorkspaceFoldersParams>(notification.params) else {
+                    return;
+                };
+                params.event.removed.iter().filter_map(|folder| path_of(&folder.uri)).for_each(|folder| {
+                    self.close_in(&folder);
+                });
+                for folder in params.event.added.iter().filter_map(|folder| path_of(&folder.uri)) {
+                    if let Some(workspace) = self.workspace_in(&folder) {
+                        self.workspaces[workspace].closed = false;
+                        self.check(workspace);
+                    }
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Forgets the inventories in a folder that left the workspace.
+    fn close_in(&mut self, folder: &Path) {
+        for number in 0..self.workspaces.len() {
+            let known = &mut self.workspaces[number];
+            if known.found.folder.starts_with(folder) {
+                known.closed = true;
+                for path in self.reported.remove(&number).unwrap_or_default() {
+                    self.publish(&path, Vec::new());
+                }
+            }
         }
     }
 
@@ -315,7 +383,14 @@ impl Server<'_> {
         self.refused.clear();
         for number in 0..self.workspaces.len() {
             let folder = self.workspaces[number].found.folder.clone();
-            let Some(Ok(found)) = (self.find)(&folder) else { continue };
+            let found = match (self.find)(&folder) {
+                Some(Ok(found)) => found,
+                Some(Err(error)) => {
+                    self.tell(&error);
+                    continue;
+                }
+                None => continue,
+            };
             if found.options == self.workspaces[number].found.options {
                 continue;
             }
@@ -335,18 +410,34 @@ impl Server<'_> {
         }
     }
 
-    /// Changes a text.
+    /// Changes an open text. A change that comes after its end does not count.
     fn buffer(&mut self, uri: &Uri, version: i32, change: impl FnOnce(&mut String)) {
         let Some(path) = path_of(uri) else { return };
-        let document =
-            self.documents.entry(path.clone()).or_insert_with(|| OpenText { text: String::new(), version });
+        let Some(document) = self.documents.get_mut(&path) else { return };
         change(&mut document.text);
         document.version = version;
         let text: Arc<str> = document.text.as_str().into();
         if let Some(workspace) = self.workspace_of(&path) {
             self.workspaces[workspace].inventory.set_buffer(&path, Some(&text));
-            self.job(Job::Buffer { workspace, path, text: Some(text) });
+            self.job(Job::Buffer { workspace, path: path.clone(), text: Some(text) });
             self.check(workspace);
+            self.report_at_once(workspace, &path);
+        }
+    }
+
+    /// Reports the errors that the first node with the text has in it. The check of everything comes later.
+    fn report_at_once(&mut self, workspace: usize, path: &Path) {
+        let known = &self.workspaces[workspace];
+        let Some((name, node)) = path.to_str().and_then(|name| Some((name, known.node_of(name)?))) else {
+            return;
+        };
+        let answer = reclass::panics::catch(|| known.inventory.nodeinfo(&node, &NodeRequest::default()));
+        let Ok(Err(error)) = answer else { return };
+        let errors = grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault)));
+        let mut found = diagnostics::by_file(&errors, &known.inventory, &self.documents, self.encoding);
+        if let Some(here) = found.remove(name) {
+            self.reported.entry(workspace).or_default().insert(name.to_owned());
+            self.publish(name, here);
         }
     }
 
@@ -402,9 +493,40 @@ impl Server<'_> {
                 Ok(json!(actions::actions(known, text, params.range, self.encoding)))
             }
             asked::CodeLensRequest::METHOD => {
-                let path = uri(&given).and_then(|uri| path_of(&uri)).ok_or_else(wrong)?;
+                let Some(path) = uri(&given).and_then(|uri| path_of(&uri)) else { return nothing };
                 let Some(workspace) = self.workspace_of(&path) else { return nothing };
                 Ok(json!(path.to_str().map(|path| lens::lens(&self.workspaces[workspace], path))))
+            }
+            asked::PrepareRenameRequest::METHOD => self.at(given, |place| json!(rename::prepare(place))),
+            asked::Rename::METHOD => {
+                let new = given["newName"].as_str().unwrap_or_default().trim().to_owned();
+                let mut refused = None;
+                let answer = self.at(given, |place| match rename::rename(place, &new) {
+                    Ok(edit) => json!(edit),
+                    Err(reason) => {
+                        refused = Some(reason);
+                        Value::Null
+                    }
+                });
+                refused.map_or(answer, |reason| Err((ErrorCode::RequestFailed, reason)))
+            }
+            asked::CallHierarchyPrepare::METHOD => self.at(given, |place| json!(calls::prepare(place))),
+            asked::CallHierarchyIncomingCalls::METHOD => self
+                .of_item(given, |workspace, item, texts, encoding| {
+                    json!(calls::incoming(workspace, item, texts, encoding))
+                }),
+            asked::CallHierarchyOutgoingCalls::METHOD => self
+                .of_item(given, |workspace, item, texts, encoding| {
+                    json!(calls::outgoing(workspace, item, texts, encoding))
+                }),
+            asked::DocumentLinkRequest::METHOD => self.at(given, |place| json!(marks::links(place))),
+            asked::SemanticTokensFullRequest::METHOD => {
+                self.at(given, |place| json!(SemanticTokens { result_id: None, data: marks::tokens(place) }))
+            }
+            asked::InlayHintRequest::METHOD => {
+                let range: lsp_types::Range =
+                    serde_json::from_value(given["range"].clone()).map_err(|_| wrong())?;
+                self.at(given, |place| json!(marks::hints(place, &(range.start.line..range.end.line + 1))))
             }
             asked::ExecuteCommand::METHOD if given["command"] == CHOOSE_NODE => {
                 let argument = |at: usize| given["arguments"][at].as_str().map(str::to_owned);
@@ -428,24 +550,32 @@ impl Server<'_> {
         if let Some(workspace) = self.workspace_of(&path) {
             self.workspaces[workspace].node = node;
             self.tell_nodes();
-            self.notify("workspace/codeLens/refresh", Value::Null);
+            if self.refreshes_lenses {
+                self.requests += 1;
+                let id = self.requests.into();
+                self.send(Request::new(id, asked::CodeLensRefresh::METHOD.to_owned(), Value::Null));
+            }
         }
     }
 
-    /// The answer to a question about a place in an open text; null if the text is no file of an inventory.
+    /// The answer to a question about an open text, or a place in it; null if the text is no file of an inventory.
     fn at(
         &mut self,
         given: Value,
         answer: impl FnOnce(&Cursor<'_>) -> Value,
     ) -> Result<Value, (ErrorCode, String)> {
-        let params: TextDocumentPositionParams =
-            serde_json::from_value(given).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
-        let Some(path) = path_of(&params.text_document.uri) else { return Ok(Value::Null) };
+        let wrong = || (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned());
+        let uri = uri(&given).ok_or_else(wrong)?;
+        // A question about the whole text has no position.
+        let position: Position = match given.get("position") {
+            Some(position) => serde_json::from_value(position.clone()).map_err(|_| wrong())?,
+            None => Position::default(),
+        };
+        let Some(path) = path_of(&uri) else { return Ok(Value::Null) };
         let Some(workspace) = self.workspace_of(&path) else { return Ok(Value::Null) };
         let (Some(document), Some(name)) = (self.documents.get(&path), path.to_str()) else {
             return Ok(Value::Null);
         };
-        let position: Position = params.position;
         Ok(answer(&Cursor {
             workspace: &self.workspaces[workspace],
             documents: &self.documents,
@@ -454,6 +584,19 @@ impl Server<'_> {
             offset: self.encoding.offset(&document.text, position),
             encoding: self.encoding,
         }))
+    }
+
+    /// The answer to a question about a class or node of the call hierarchy.
+    fn of_item(
+        &mut self,
+        mut given: Value,
+        answer: impl FnOnce(&Workspace, &CallHierarchyItem, &OpenTexts, Encoding) -> Value,
+    ) -> Result<Value, (ErrorCode, String)> {
+        let item: CallHierarchyItem = serde_json::from_value(given["item"].take())
+            .map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
+        let Some(path) = path_of(&item.uri) else { return Ok(Value::Null) };
+        let Some(workspace) = self.workspace_of(&path) else { return Ok(Value::Null) };
+        Ok(answer(&self.workspaces[workspace], &item, &self.documents, self.encoding))
     }
 }
 

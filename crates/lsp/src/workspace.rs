@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use reclass::editor::{InventoryNames, ItemAt, item_at};
 use reclass::error::Result;
 use reclass::explain::{Explanation, Selection, explain};
+use reclass::files::roots;
 use reclass::lint::lint_options;
 use reclass::redact::Redaction;
 use reclass::value::Value;
@@ -29,6 +30,10 @@ pub struct Workspace {
     pub node: Option<String>,
     /// How often its texts changed. A check of older texts is not shown.
     pub generation: u64,
+    /// The folders of its nodes and classes.
+    roots: Vec<PathBuf>,
+    /// Whether its folder left the editor's workspace.
+    pub closed: bool,
 }
 
 /// A text that is open in the editor.
@@ -44,7 +49,13 @@ impl Workspace {
     /// Opens an inventory. Its first check fills the rest.
     pub fn open(found: FoundInventory) -> Result<Workspace> {
         let inventory = Inventory::open(&lint_options(&found.options))?;
+        let settings = inventory.settings();
+        let base = settings.inventory_base_uri.as_deref();
+        let uris = [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")];
+        let roots = uris.into_iter().flat_map(|(uri, name)| roots(base, uri, name).unwrap_or_default());
         Ok(Workspace {
+            roots: roots.collect(),
+            closed: false,
             found,
             inventory,
             names: InventoryNames::default(),
@@ -57,15 +68,20 @@ impl Workspace {
 
     /// Takes the open texts in place of their files, in an inventory that is new.
     pub fn take_texts(&self, documents: &OpenTexts) {
+        self.give_texts(&self.inventory, documents);
+    }
+
+    /// The same for another inventory with the same options.
+    pub fn give_texts(&self, inventory: &Inventory, documents: &OpenTexts) {
         for (path, document) in documents.iter().filter(|(path, _)| self.holds(path)) {
-            self.inventory.set_buffer(path, Some(&document.text));
+            inventory.set_buffer(path, Some(&document.text));
         }
     }
 
-    /// Whether a path is inside the inventory.
+    /// Whether a path is that of a node or class, perhaps of a new one. Other YAML files are none of ours.
     pub fn holds(&self, path: &Path) -> bool {
-        path.starts_with(&self.found.folder)
-            || path.to_str().is_some_and(|path| self.names.files.contains_key(path))
+        let is_known = || path.to_str().is_some_and(|path| self.names.files.contains_key(path));
+        !self.closed && (self.roots.iter().any(|root| path.starts_with(root)) || is_known())
     }
 
     /// The node whose values are shown in a file: the chosen one if it has the file, else the first that has it.

@@ -104,6 +104,30 @@ fn reference_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt
     (!path.is_empty()).then(|| ItemAt { item: Item::Reference(path.to_owned()), range: start..start + end })
 }
 
+/// The references of a text whose paths need no other reference, in order.
+pub fn references_in(text: &str, settings: &Settings) -> Vec<ItemAt> {
+    let open = &*settings.reference_sentinels.0;
+    let opened = text.match_indices(open).filter(|(at, _)| !is_comment(text, *at));
+    opened.filter_map(|(at, _)| reference_at(text, at + open.len(), settings)).collect()
+}
+
+/// The bytes of the queries of a text that stand in one line.
+pub fn queries_in(text: &str, settings: &Settings) -> Vec<Range<usize>> {
+    let (open, close) = &settings.export_sentinels;
+    let opened = text.match_indices(&**open).filter(|(at, _)| !is_comment(text, *at));
+    let query = |(at, _): (usize, &str)| {
+        let line = text[at..].lines().next()?;
+        Some(at..at + line.find(&**close)? + close.len())
+    };
+    opened.filter_map(query).collect()
+}
+
+/// Whether the line of an offset is a comment.
+fn is_comment(text: &str, offset: usize) -> bool {
+    let begin = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    text[begin..].trim_start().starts_with('#')
+}
+
 /// The offset behind the opening of the innermost reference that is open at an offset of a line.
 pub fn open_reference(text: &str, offset: usize, settings: &Settings) -> Option<usize> {
     let (open, close) = &settings.reference_sentinels;
@@ -218,7 +242,8 @@ fn key_at(
     None
 }
 
-fn entries(node: &OutlineNode) -> &[OutlineEntry] {
+/// The entries of a mapping.
+pub fn entries(node: &OutlineNode) -> &[OutlineEntry] {
     match &node.form {
         NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => pairs,
         _ => &[],

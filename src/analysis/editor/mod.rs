@@ -5,6 +5,10 @@
 
 mod at;
 mod names;
+mod rename;
 
-pub use at::{Item, ItemAt, NameList, Symbol, item_at, list_at, open_reference, outline};
+pub use at::{
+    Item, ItemAt, NameList, Symbol, item_at, list_at, open_reference, outline, queries_in, references_in,
+};
 pub use names::{ClassFacts, FileFacts, InventoryNames};
+pub use rename::{Renaming, edited, rename_class, rename_parameter};

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::survey::Survey;
-use crate::base::error::Result;
 use crate::base::value::Text;
-use crate::engine::Inventory;
 use crate::model::layer::absolute_names;
 
 /// All nodes, classes and files.
@@ -25,8 +23,8 @@ pub struct InventoryNames {
 pub struct ClassFacts {
     /// Its file.
     pub path: Arc<str>,
-    /// The files that list it by its name, with the name of their class or node.
-    pub listed_by: Vec<Text>,
+    /// The paths of the files that list it by its name.
+    pub listed_by: Vec<Arc<str>>,
 }
 
 /// The file of a node or class.
@@ -44,37 +42,34 @@ pub struct FileFacts {
 
 impl InventoryNames {
     /// Collects everything.
-    pub fn of(inventory: &Inventory) -> Result<InventoryNames> {
-        inventory.inspect(|computation| {
-            let survey = Survey::of(computation);
-            let mut names = InventoryNames {
-                nodes: survey.nodes.iter().map(|node| node.name.clone()).collect(),
-                ..InventoryNames::default()
-            };
-            for file in &survey.files {
-                let number = |node: &usize| u32::try_from(*node).unwrap_or(u32::MAX);
-                let nodes = file.nodes.iter().map(number).collect();
-                let (name, is_class, init) = (file.name.clone(), file.is_class, file.init);
-                let facts = FileFacts { name, is_class, init, nodes };
-                names.files.insert(file.path.clone(), facts);
-                if file.is_class {
-                    names.classes.entry(file.name.clone()).or_default().path = file.path.clone();
+    pub(crate) fn of_survey(survey: &Survey) -> InventoryNames {
+        let mut names = InventoryNames {
+            nodes: survey.nodes.iter().map(|node| node.name.clone()).collect(),
+            ..InventoryNames::default()
+        };
+        for file in &survey.files {
+            let number = |node: &usize| u32::try_from(*node).unwrap_or(u32::MAX);
+            let nodes = file.nodes.iter().map(number).collect();
+            let (name, is_class, init) = (file.name.clone(), file.is_class, file.init);
+            let facts = FileFacts { name, is_class, init, nodes };
+            names.files.insert(file.path.clone(), facts);
+            if file.is_class {
+                names.classes.entry(file.name.clone()).or_default().path = file.path.clone();
+            }
+        }
+        for file in &survey.files {
+            let Ok(layer) = &file.layer else { continue };
+            for entry in &layer.classes {
+                let meant = std::iter::once(&entry.name).chain(&entry.alternatives);
+                let mut known = meant.filter(|name| names.classes.contains_key(*name));
+                if let Some(name) = known.next().cloned()
+                    && let Some(class) = names.classes.get_mut(&name)
+                {
+                    class.listed_by.push(file.path.clone());
                 }
             }
-            for file in &survey.files {
-                let Ok(layer) = &file.layer else { continue };
-                for entry in &layer.classes {
-                    let meant = std::iter::once(&entry.name).chain(&entry.alternatives);
-                    let mut known = meant.filter(|name| names.classes.contains_key(*name));
-                    if let Some(name) = known.next().cloned()
-                        && let Some(class) = names.classes.get_mut(&name)
-                    {
-                        class.listed_by.push(file.name.clone());
-                    }
-                }
-            }
-            names
-        })
+        }
+        names
     }
 
     /// The first node that has a file.

@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::survey::SurveyedFile;
+use crate::analysis::editor::InventoryNames;
+use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::parallel;
 use crate::base::pattern::Glob;
@@ -119,6 +120,27 @@ pub fn of_inventory(
     selection: &CodeSelection,
     file: &dyn OptionsFile,
 ) -> Result<LintOutcome> {
+    checked(inventory, options, nodes, selection, file, &|_| ()).map(|(outcome, _)| outcome)
+}
+
+/// The findings of all nodes, and the names of all files, from one state of the inventory.
+pub fn with_names(
+    inventory: &Inventory,
+    options: &Map,
+    file: &dyn OptionsFile,
+) -> Result<(LintOutcome, Option<InventoryNames>)> {
+    checked(inventory, options, &[], &CodeSelection::default(), file, &InventoryNames::of_survey)
+}
+
+/// The findings, and whatever else is read from the survey if the inventory can be read.
+fn checked<T>(
+    inventory: &Inventory,
+    options: &Map,
+    nodes: &[String],
+    selection: &CodeSelection,
+    file: &dyn OptionsFile,
+    read: &dyn Fn(&Survey) -> T,
+) -> Result<(LintOutcome, Option<T>)> {
     let (levels, wrong) = Levels::of_options(options, selection);
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let checked = inventory.inspect(|computation| {
@@ -130,11 +152,11 @@ pub fn of_inventory(
         problems.extend(check(&linter));
         let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
         let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
-        Ok::<_, Error>((problems, unused))
+        Ok::<_, Error>((problems, unused, read(&linter.survey)))
     });
-    let (problems, unused) = match checked {
+    let (problems, unused, read) = match checked {
         Ok(checked) => checked?,
-        Err(error) => return Ok(refused(error, options, selection, file)),
+        Err(error) => return Ok((refused(error, options, selection, file), None)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
@@ -143,7 +165,7 @@ pub fn of_inventory(
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
-    Ok(LintOutcome { findings, opened: true })
+    Ok((LintOutcome { findings, opened: true }, Some(read)))
 }
 
 /// If several rules report one place, only the first one in the table is kept, and none beside an error.

@@ -99,15 +99,16 @@ fn renamed(
     range: Range,
     encoding: Encoding,
 ) -> Option<TextEdit> {
-    let written = match &finding.fault.kind {
-        Kind::ClassNotFound { written, .. } => written,
-        Kind::UnknownSection { name, .. } => name,
-        Kind::ReferenceNotFound { reference, .. } => reference,
+    let (around, written) = match &finding.fault.kind {
+        Kind::ClassNotFound { written, .. } => (written, written),
+        Kind::UnknownSection { name, .. } => (name, name),
+        // The similar name is that of the missing key.
+        Kind::ReferenceNotFound { reference, missing, .. } => (reference, missing),
         _ => return None,
     };
     let start = encoding.offset(text, range.start);
     let line = text[start..].lines().next()?;
-    let at = start + line.find(&**written)?;
+    let at = start + line.find(&**around)? + around.find(&**written)?;
     let range = encoding.range(text, &(at..at + written.len()));
     Some(TextEdit { range, new_text: similar.to_owned() })
 }

@@ -33,7 +33,8 @@ fn class(place: &Cursor<'_>, written: &str, start: usize) -> Option<String> {
     let facts = names.classes.get(&*name)?;
     let comment = place.text_of(&facts.path).map(|text| first_comment(&text)).unwrap_or_default();
     let nodes: Vec<&str> = names.nodes_of(&facts.path).map(|node| &**node).collect();
-    let listed: Vec<&str> = facts.listed_by.iter().map(|name| &**name).collect();
+    let files = facts.listed_by.iter().filter_map(|path| names.files.get(path));
+    let listed: Vec<&str> = files.map(|file| &*file.name).collect();
     let mut text = format!("**{name}**");
     let nodes = match nodes.len() {
         0 => "no node".to_owned(),

@@ -1,12 +1,15 @@
 //! The answers, one file for each kind.
 
 pub mod actions;
+pub mod calls;
 pub mod completion;
 pub mod definition;
 pub mod diagnostics;
 pub mod hover;
 pub mod lens;
+pub mod marks;
 pub mod references;
+pub mod rename;
 pub mod symbols;
 
 /// `1 node`, `12 nodes`

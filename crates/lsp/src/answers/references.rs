@@ -35,7 +35,8 @@ fn values(place: &Cursor<'_>, path: &str) -> Vec<Location> {
 fn entries(place: &Cursor<'_>, name: &str) -> Vec<Location> {
     let mut places = Vec::new();
     let names = &place.workspace.names;
-    for path in names.files.keys() {
+    let listed_by = names.classes.get(name).map(|class| &class.listed_by);
+    for path in listed_by.into_iter().flatten() {
         let Some(text) = place.text_of(path) else { continue };
         let outline = reclass::editor::outline(&text);
         let classes = outline.iter().filter(|section| section.name == "classes");
@@ -48,5 +49,7 @@ fn entries(place: &Cursor<'_>, name: &str) -> Vec<Location> {
         }
     }
     places.sort_by_key(|place| (place.uri.as_str().to_owned(), place.range.start));
+    // A file may list a class twice.
+    places.dedup();
     places
 }

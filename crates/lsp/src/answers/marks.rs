@@ -1,0 +1,97 @@
+//! Marks in a text: links to classes, colours of references and queries, and values behind references.
+
+use std::ops::Range;
+
+use lsp_types::{
+    DocumentLink, InlayHint, InlayHintLabel, SemanticToken, SemanticTokenType, SemanticTokensLegend,
+};
+use reclass::brief::brief;
+use reclass::editor::{Item, ItemAt, outline, queries_in, references_in};
+use reclass::redact::MASK;
+use reclass::value::Key;
+
+use crate::text::uri_of;
+use crate::workspace::Cursor;
+
+/// The kinds of coloured text: references, queries.
+pub fn legend() -> SemanticTokensLegend {
+    let token_types = vec![SemanticTokenType::VARIABLE, SemanticTokenType::MACRO];
+    SemanticTokensLegend { token_types, token_modifiers: Vec::new() }
+}
+
+/// The links of the class lists.
+pub fn links(place: &Cursor<'_>) -> Vec<DocumentLink> {
+    let names = &place.workspace.names;
+    let sections = outline(place.text);
+    let listed =
+        sections.iter().filter(|section| section.name == "classes").flat_map(|section| &section.inner);
+    let link = |entry: &reclass::editor::Symbol| {
+        let class = names.class(place.path, &entry.name)?;
+        let target = uri_of(&*names.classes.get(class)?.path);
+        let range = place.encoding.range(place.text, &entry.key);
+        Some(DocumentLink { range, target, tooltip: None, data: None })
+    };
+    listed.filter_map(link).collect()
+}
+
+/// The references and queries of the text, in order.
+pub fn tokens(place: &Cursor<'_>) -> Vec<SemanticToken> {
+    let settings = place.workspace.inventory.settings();
+    let references = references_in(place.text, settings).into_iter().map(|found| (found.range, 0));
+    let queries = queries_in(place.text, settings).into_iter().map(|bytes| (bytes, 1));
+    let mut found: Vec<(Range<usize>, u32)> = references.chain(queries).collect();
+    found.sort_by_key(|(bytes, _)| (bytes.start, bytes.end));
+    // A reference in a query would be a token in a token.
+    let mut end = 0;
+    found.retain(|(bytes, _)| {
+        let is_free = bytes.start >= end;
+        end = end.max(bytes.end);
+        is_free
+    });
+    let (mut line, mut column) = (0, 0);
+    let token = |(bytes, token_type): (Range<usize>, u32)| {
+        let range = place.encoding.range(place.text, &bytes);
+        let delta_line = range.start.line - line;
+        let delta_start =
+            if delta_line == 0 { range.start.character - column } else { range.start.character };
+        (line, column) = (range.start.line, range.start.character);
+        let length = range.end.character.saturating_sub(range.start.character);
+        SemanticToken { delta_line, delta_start, length, token_type, token_modifiers_bitset: 0 }
+    };
+    found.into_iter().map(token).collect()
+}
+
+/// The values behind the references in these lines, for the node whose values are shown.
+pub fn hints(place: &Cursor<'_>, lines: &Range<u32>) -> Vec<InlayHint> {
+    let settings = place.workspace.inventory.settings();
+    let Some(parameters) = place.node().and_then(|node| place.workspace.parameters(&node)) else {
+        return Vec::new();
+    };
+    let secrets = place.workspace.redaction().secrets;
+    let hint = |found: ItemAt| {
+        let Item::Reference(path) = found.item else { return None };
+        let position =
+            place.encoding.position(place.text, found.range.end + settings.reference_sentinels.1.len());
+        if !lines.contains(&position.line) {
+            return None;
+        }
+        let keys: Vec<Key> = path.split(&*settings.delimiter).map(Key::from).collect();
+        let value = keys.iter().try_fold(&parameters, |value, key| value.as_map()?.get(key))?;
+        let text = match value.as_map() {
+            Some(_) => "a mapping".to_owned(),
+            None if secrets.covers(&keys) => MASK.to_owned(),
+            None => brief(value),
+        };
+        Some(InlayHint {
+            position,
+            label: InlayHintLabel::String(format!("= {text}")),
+            kind: None,
+            text_edits: None,
+            tooltip: None,
+            padding_left: Some(true),
+            padding_right: None,
+            data: None,
+        })
+    };
+    references_in(place.text, settings).into_iter().filter_map(hint).collect()
+}

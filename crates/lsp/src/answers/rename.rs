@@ -1,0 +1,86 @@
+//! Rename: a class with its file, or a parameter, in all files that name it.
+
+use lsp_types::{
+    DocumentChangeOperation, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier,
+    PrepareRenameResponse, RenameFile, ResourceOp, TextDocumentEdit, TextEdit, WorkspaceEdit,
+};
+use reclass::Inventory;
+use reclass::editor::{Item, Renaming, rename_class, rename_parameter};
+use reclass::error::concise;
+use reclass::lint::lint_options;
+
+use crate::answers::definition::class_of_entry;
+use crate::text::uri_of;
+use crate::workspace::Cursor;
+
+/// A thing that can get another name.
+enum Named {
+    Class(String),
+    Parameter(String),
+}
+
+/// The thing at a place, its range, and its present name for people.
+fn named(place: &Cursor<'_>) -> Option<(Named, std::ops::Range<usize>, String)> {
+    let found = place.item()?;
+    let settings = place.workspace.inventory.settings();
+    let last = |path: &str| path.rsplit(&*settings.delimiter).next().unwrap_or(path).to_owned();
+    match found.item {
+        Item::Class(written) => {
+            let class = class_of_entry(place, &written, found.range.start)?.to_string();
+            Some((Named::Class(class.clone()), found.range, class))
+        }
+        Item::Reference(path) | Item::Key { path, export: false } => {
+            let name = last(&path);
+            Some((Named::Parameter(path), found.range, name))
+        }
+        Item::Key { .. } => None,
+    }
+}
+
+/// The range of the name at a place, and the name that people change.
+pub fn prepare(place: &Cursor<'_>) -> Option<PrepareRenameResponse> {
+    let (_, range, placeholder) = named(place)?;
+    let range = place.encoding.range(place.text, &range);
+    Some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+}
+
+/// The edits that give the thing at a place a new name, or the reason against it.
+pub fn rename(place: &Cursor<'_>, new: &str) -> Result<WorkspaceEdit, String> {
+    let Some((named, ..)) = named(place) else {
+        return Err("there is no class and no parameter to rename".to_owned());
+    };
+    let inventory = &place.workspace.inventory;
+    let renaming = match named {
+        Named::Class(old) => rename_class(inventory, &old, new)?,
+        Named::Parameter(path) => {
+            let after = Inventory::open(&lint_options(&place.workspace.found.options));
+            let after = after.map_err(|error| concise(&error))?;
+            place.workspace.give_texts(&after, place.documents);
+            rename_parameter(inventory, &after, &path, new)?
+        }
+    };
+    Ok(edit(place, &renaming))
+}
+
+fn edit(place: &Cursor<'_>, renaming: &Renaming) -> WorkspaceEdit {
+    let texts = renaming.edits.iter().filter_map(|(path, edits)| {
+        let (text, uri) = (place.text_of(path)?, uri_of(&**path)?);
+        let edit = |(bytes, new): &(std::ops::Range<usize>, String)| {
+            OneOf::Left(TextEdit { range: place.encoding.range(&text, bytes), new_text: new.clone() })
+        };
+        let version = place.documents.get(std::path::Path::new(&**path)).map(|document| document.version);
+        let text_document = OptionalVersionedTextDocumentIdentifier { uri, version };
+        let edits = edits.iter().map(edit).collect();
+        Some(DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits }))
+    });
+    let moved = renaming.moved.iter().filter_map(|(from, to)| {
+        let (old_uri, new_uri) = (uri_of(from)?, uri_of(to)?);
+        let file = RenameFile { old_uri, new_uri, options: None, annotation_id: None };
+        Some(DocumentChangeOperation::Op(ResourceOp::Rename(file)))
+    });
+    let operations = texts.chain(moved).collect();
+    WorkspaceEdit {
+        document_changes: Some(DocumentChanges::Operations(operations)),
+        ..WorkspaceEdit::default()
+    }
+}

@@ -1,0 +1,407 @@
+//! Renames a class or a parameter in all files that name it.
+//!
+//! A new name never changes the values of a node. If that is not sure, because a reference or a pattern may name
+//! the thing, the answer is the reason in place of the edits.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::analysis::list::{Bearing, NodeFilter, references};
+use crate::analysis::survey::{Survey, SurveyedFile};
+use crate::base::error::concise;
+use crate::base::path::split_path;
+use crate::base::source::{Origin, Span};
+use crate::base::stack::grow;
+use crate::base::value::{Key, Map, Text, Value};
+use crate::engine::Inventory;
+use crate::engine::answer::Request;
+use crate::engine::context::Computation;
+use crate::evaluate::Locate as _;
+use crate::model::layer::{ClassEntry, absolute_names};
+use crate::model::merge::Prefixes;
+use crate::storage::fs;
+use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
+
+/// The edits of texts, and the file that moves.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Renaming {
+    /// By the path of a file: bytes of its text in order, each with the text that takes their place.
+    pub edits: BTreeMap<Arc<str>, Vec<(Range<usize>, String)>>,
+    /// The file that moves, from where to where, after the edits.
+    pub moved: Option<(PathBuf, PathBuf)>,
+}
+
+/// The edits, or the reason why there are none.
+type Answer = Result<Renaming, String>;
+
+impl Renaming {
+    fn edit(&mut self, path: &Arc<str>, bytes: Range<usize>, text: String) {
+        let edits = self.edits.entry(path.clone()).or_default();
+        if let Err(at) = edits.binary_search_by_key(&bytes.start, |(known, _)| known.start) {
+            edits.insert(at, (bytes, text));
+        }
+    }
+}
+
+/// The text of a file after its edits.
+pub fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let mut after = text.to_owned();
+    for (bytes, new) in edits.iter().rev() {
+        after.replace_range(bytes.clone(), new);
+    }
+    after
+}
+
+/// Renames a class: all entries that name it, relative ones too, and its file.
+///
+/// # Errors
+///
+/// The reason, as a sentence for people: the new name is taken or no name of a class, or a pattern, a reference
+/// or a class mapping names the class.
+pub fn rename_class(inventory: &Inventory, old: &str, new: &str) -> Answer {
+    let done = inventory.inspect(|computation| {
+        ClassRenaming { computation, survey: &Survey::of(computation), old, new }.answer()
+    });
+    done.unwrap_or_else(|error| Err(concise(&error)))
+}
+
+struct ClassRenaming<'a> {
+    computation: &'a Computation<'a>,
+    survey: &'a Survey,
+    old: &'a str,
+    new: &'a str,
+}
+
+impl ClassRenaming<'_> {
+    fn answer(&self) -> Answer {
+        let (old, new) = (self.old, self.new);
+        let is_name =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+        if !new.split('.').all(is_name) {
+            return Err(format!("'{new}' is no name of a class: letters, digits, '-' and '_' between dots"));
+        }
+        if new == "init" || new.ends_with(".init") {
+            return Err("a class with the name 'init' is the class of its folder".to_owned());
+        }
+        let named = |name: &str| {
+            let files = self.survey.files.iter().filter(|file| file.is_class && *file.name == *name);
+            files.collect::<Vec<_>>()
+        };
+        if let Some(taken) = named(new).first() {
+            return Err(format!("the class '{new}' exists: {}", taken.path));
+        }
+        let own = match &named(old)[..] {
+            [own] => *own,
+            [] => return Err(format!("no file has the class '{old}'")),
+            _ => return Err(format!("several files have the class '{old}'")),
+        };
+        for (mapping, name) in self.computation.mappings.names() {
+            if name == old {
+                return Err(format!("the class mapping '{mapping}' names it: change the setting first"));
+            }
+        }
+        let mut renaming = Renaming { moved: Some(self.moved(own)?), ..Renaming::default() };
+        let classes = self.survey.class_files();
+        for file in &self.survey.files {
+            let Ok(layer) = &file.layer else {
+                return Err(format!("'{}' has errors, and may name the class", file.path));
+            };
+            for entry in &layer.classes {
+                let meant = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+                let found = meant.clone().find(|name| classes.has(name));
+                let changes = found.is_some_and(|name| **name == *old)
+                    // Its names are relative to its own name.
+                    || std::ptr::eq(file, own) && entry.relative;
+                if let Some(pattern) = entry.pattern().filter(|_| found.is_none())
+                    && pattern.matches(old) != pattern.matches(new)
+                {
+                    return Err(format!(
+                        "{} is a pattern of classes that would match other classes",
+                        self.shown(entry)
+                    ));
+                }
+                if changes && entry.template.is_none() {
+                    let name = found.unwrap_or(&entry.lookup);
+                    self.entry(&mut renaming, file, entry, name, std::ptr::eq(file, own))?;
+                } else if changes {
+                    return Err(format!("{} is relative and has a reference", self.shown(entry)));
+                }
+            }
+        }
+        self.refuse_references()?;
+        Ok(renaming)
+    }
+
+    /// Where the file of the class moves.
+    fn moved(&self, own: &SurveyedFile) -> Result<(PathBuf, PathBuf), String> {
+        let settings = self.computation.settings;
+        let roots = fs::roots(settings.inventory_base_uri.as_deref(), &settings.classes_uri, "classes_uri");
+        let from = PathBuf::from(&*own.path);
+        let root = roots.unwrap_or_default().into_iter().find(|root| from.starts_with(root));
+        let Some(root) = root else { return Err(format!("'{}' is in no folder of classes", own.path)) };
+        let mut to = root.join(self.new.replace('.', "/"));
+        if own.init {
+            to.push("init");
+        }
+        let ending = from.extension().unwrap_or_default().to_owned();
+        to.as_mut_os_string().push(".");
+        to.as_mut_os_string().push(ending);
+        Ok((from, to))
+    }
+
+    /// Renames one entry. A relative one stays relative if it can.
+    fn entry(
+        &self,
+        renaming: &mut Renaming,
+        file: &SurveyedFile,
+        entry: &ClassEntry,
+        name: &Text,
+        is_own: bool,
+    ) -> Result<(), String> {
+        let span = self.computation.inputs.locate(entry.origin).map(|(_, span)| span);
+        let text = self.computation.inputs.files.text(&file.path);
+        let written = span.and_then(|span| scalar(text.as_deref()?, span));
+        let Some((bytes, written)) = written else {
+            return Err(format!(
+                "{} cannot be changed: it is written with an alias or a tag",
+                self.shown(entry)
+            ));
+        };
+        let target = if **name == *self.old { self.new } else { &**name };
+        let including = if is_own { self.new } else { &*file.name };
+        let relative = written.starts_with('.').then(|| {
+            let dots = written.len() - written.trim_start_matches('.').len();
+            (1..=target.len()).rev().find_map(|length| {
+                let rest = target.get(target.len() - length..)?;
+                let short = format!("{}{rest}", ".".repeat(dots));
+                let (first, _) = absolute_names(including, file.init, &short);
+                (first == target && !rest.starts_with('.')).then_some(short)
+            })
+        });
+        let new = relative.flatten().unwrap_or_else(|| target.to_owned());
+        if new != written {
+            renaming.edit(&file.path, bytes, new);
+        }
+        Ok(())
+    }
+
+    /// Refuses if an entry with a reference led to the class in any node.
+    fn refuse_references(&self) -> Result<(), String> {
+        let layers = self.survey.files.iter().filter_map(|file| file.layer.as_ref().ok());
+        let dynamic = layers.flat_map(|layer| &layer.classes).filter(|entry| entry.template.is_some());
+        let dynamic: BTreeMap<_, &ClassEntry> = dynamic.map(|entry| (place(entry.origin), entry)).collect();
+        for listing in self.survey.nodes.iter().flat_map(|node| &node.listings) {
+            if *listing.class == *self.old
+                && let Some(entry) = dynamic.get(&place(listing.origin))
+            {
+                return Err(format!("{} names it by a reference", self.shown(entry)));
+            }
+        }
+        match self.survey.nodes.iter().find(|node| node.is_broken()) {
+            Some(node) if !dynamic.is_empty() => {
+                Err(format!("the node '{}' has errors, and may name the class by a reference", node.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An entry with its place.
+    fn shown(&self, entry: &ClassEntry) -> String {
+        let site = crate::evaluate::site(self.computation.inputs, entry.origin, None);
+        let place = site.map_or_else(String::new, |site| format!(" ({}:{})", site.path, site.line));
+        format!("'{}'{place}", entry.name)
+    }
+}
+
+fn place(origin: Origin) -> (u32, u32) {
+    (origin.file.0, origin.node)
+}
+
+/// The bytes of a plain or quoted scalar of one line without its quotes, and their text.
+fn scalar(text: &str, span: Span) -> Option<(Range<usize>, &str)> {
+    let (start, end) = (span.start as usize, span.end as usize);
+    let written = text.get(start..end)?.trim_end();
+    let quote = written.chars().next().filter(|first| ['"', '\''].contains(first));
+    let bytes = match quote {
+        Some(quote) if written.len() > 1 && written.ends_with(quote) => start + 1..start + written.len() - 1,
+        Some(_) => return None,
+        None => start..start + written.len(),
+    };
+    let inner = &text[bytes.clone()];
+    let is_plain = !inner.starts_with(['&', '!', '*']) && !inner.contains(['\n', '\\', '\'', '"']);
+    is_plain.then_some((bytes, inner))
+}
+
+/// Renames a parameter: the key in all files that have it, and all references to it and below it. `after` is an
+/// inventory with the same options and texts, which is left with the edits: all nodes are compared.
+///
+/// # Errors
+///
+/// The reason, as a sentence for people: the name is taken, a nested reference or a reference to a container of it
+/// may name it, or a value of a node would change.
+pub fn rename_parameter(inventory: &Inventory, after: &Inventory, path: &str, new: &str) -> Answer {
+    let delimiter = inventory.settings().delimiter.clone();
+    let keys = split_path(path, &delimiter);
+    let Some((last, above)) = keys.split_last() else { return Err("there is no key".to_owned()) };
+    if new.is_empty() || !new.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
+        return Err(format!("'{new}' is no plain key: letters, digits, '-', '_' and '.'"));
+    }
+    let done = inventory.inspect(|computation| {
+        let (mut renaming, mut texts) = (Renaming::default(), BTreeMap::new());
+        for file in &Survey::of(computation).files {
+            if file.layer.is_err() {
+                return Err(format!("'{}' has errors, and may name the parameter", file.path));
+            }
+            let Some(text) = computation.inputs.files.text(&file.path) else { continue };
+            let outline = Outline::read(text.as_bytes()).map_err(|error| concise(&error))?;
+            let prefixes = Prefixes::new(computation.settings);
+            let mut keys_of_file = FileKeys { text: &text, prefixes: &prefixes, found: Vec::new() };
+            for section in outline.root.as_ref().map_or(&[][..], super::at::entries) {
+                if text.get(section.key.content..section.key.end) == Some("parameters") {
+                    keys_of_file.collect(&section.value, &keys, new)?;
+                }
+            }
+            for bytes in keys_of_file.found {
+                renaming.edit(&file.path, bytes, new.to_owned());
+            }
+            texts.insert(file.path.clone(), text);
+        }
+        Ok((renaming, texts))
+    });
+    let (mut renaming, texts) = done.unwrap_or_else(|error| Err(concise(&error)))?;
+    if renaming.edits.is_empty() {
+        return Err(format!("no file sets '{path}'"));
+    }
+    let listed = references(inventory, &[glob_escaped(path)], &NodeFilter::default());
+    for row in listed.map_err(|error| concise(&error))?.rows {
+        match (row.bearing, &row.site) {
+            (Bearing::Exact | Bearing::Inside, Some(site)) => {
+                let Some((file, text)) = texts.get_key_value(&site.path) else { continue };
+                let bytes = segment(text, site.line, site.column, &row.reference, &keys, &delimiter);
+                let Some(bytes) = bytes else {
+                    return Err(format!(
+                        "the reference '{}' ({}:{}) is written in another way",
+                        row.reference, site.path, site.line
+                    ));
+                };
+                renaming.edit(file, bytes, new.to_owned());
+            }
+            (Bearing::Around, _) => {}
+            (_, site) => {
+                let place = site
+                    .as_ref()
+                    .map_or_else(|| row.within.clone(), |site| format!("{}:{}", site.path, site.line));
+                return Err(format!("the reference '{}' ({place}) may name it", row.reference));
+            }
+        }
+    }
+    for (path, edits) in &renaming.edits {
+        let text = texts.get(path).map(|text| edited(text, edits));
+        after.set_buffer(Path::new(&**path), text.as_deref());
+    }
+    check(inventory, after, &|parameters| renamed(parameters, above, last, new))?;
+    Ok(renaming)
+}
+
+/// A path whose keys are no patterns.
+fn glob_escaped(path: &str) -> String {
+    path.chars().fold(String::new(), |mut text, c| {
+        match c {
+            '*' | '?' | '[' => text.extend(['[', c, ']']),
+            c => text.push(c),
+        }
+        text
+    })
+}
+
+/// The places of a key in one file.
+struct FileKeys<'a> {
+    text: &'a str,
+    prefixes: &'a Prefixes,
+    found: Vec<Range<usize>>,
+}
+
+impl FileKeys<'_> {
+    fn collect(&mut self, node: &OutlineNode, keys: &[Text], new: &str) -> Result<(), String> {
+        let Some((first, rest)) = keys.split_first() else { return Ok(()) };
+        if matches!(node.form, NodeForm::Alias) {
+            return Err("an alias of YAML stands above it".to_owned());
+        }
+        for pair in super::at::entries(node) {
+            let Some(name) = pair.name.text() else { continue };
+            let bare = self.prefixes.name(&name);
+            if rest.is_empty() && bare == new {
+                return Err(format!("'{new}' is set beside it"));
+            }
+            if *bare != **first {
+                continue;
+            }
+            if rest.is_empty() {
+                let written = self.text.get(pair.key.content..pair.key.end).unwrap_or_default();
+                let Some(at) = written.rfind(bare) else {
+                    return Err("its key is written in another way".to_owned());
+                };
+                let start = pair.key.content + at;
+                self.found.push(start..start + bare.len());
+            } else {
+                grow(|| self.collect(&pair.value, rest, new))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of the last of these keys in a reference at a place.
+fn segment(
+    text: &str,
+    line: u32,
+    column: u32,
+    written: &str,
+    keys: &[Text],
+    delimiter: &str,
+) -> Option<Range<usize>> {
+    let begin: usize = text.split_inclusive('\n').take(line.checked_sub(1)? as usize).map(str::len).sum();
+    let rest = text.get(begin..)?;
+    let (column, _) = rest.char_indices().nth(column.checked_sub(1)? as usize)?;
+    let inner = written.trim_start_matches(|c: char| "${".contains(c)).trim_end_matches('}');
+    let start = begin + column + rest[column..].find(inner)?;
+    let inner_keys = inner.strip_prefix("self:").unwrap_or(inner);
+    let above: usize = keys[..keys.len() - 1].iter().map(|key| key.len() + delimiter.len()).sum();
+    let at = start + inner.len() - inner_keys.len() + above;
+    let last = keys.last()?;
+    (text.get(at..at + last.len())? == &**last).then_some(at..at + last.len())
+}
+
+/// Fails if a node has other values after the edits, but for the name.
+fn check(before: &Inventory, after: &Inventory, expected: &dyn Fn(&Value) -> Value) -> Result<(), String> {
+    let request = Request::default();
+    for node in before.nodes().map_err(|error| concise(&error))? {
+        let Ok(old) = before.nodeinfo(&node, &request) else {
+            return Err(format!("the node '{node}' has errors, and nobody knows what it would become"));
+        };
+        let is_same = after.nodeinfo(&node, &request).is_ok_and(|new| {
+            new.parameters == expected(&old.parameters)
+                && new.exports == old.exports
+                && new.classes == old.classes
+        });
+        if !is_same {
+            return Err(format!("values of the node '{node}' would change"));
+        }
+    }
+    Ok(())
+}
+
+/// The parameters with another name for the key `last` below the keys `above`.
+fn renamed(value: &Value, above: &[Text], last: &Text, new: &str) -> Value {
+    let Value::Map(map) = value else { return value.clone() };
+    let entries = map.iter().map(|(key, value)| match above.split_first() {
+        None if *key == Key::from(last.clone()) => (Key::from(new), value.clone()),
+        Some((first, rest)) if *key == Key::from(first.clone()) => {
+            (key.clone(), grow(|| renamed(value, rest, last, new)))
+        }
+        _ => (key.clone(), value.clone()),
+    });
+    Value::Map(Arc::new(entries.collect::<Map>()))
+}

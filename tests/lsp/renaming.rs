@@ -1,0 +1,163 @@
+//! Rename: after the edits every node has the values that it had, but for the name.
+
+use std::path::Path;
+
+use reclass::value::Value;
+use reclass::{Inventory, Request};
+use serde_json::{Value as Json, json};
+
+use crate::editor::{Editor, options};
+
+const FILES: &str = "\
+=== nodes/web1.yml
+classes: [app.web, \"app.web.tls\"]
+=== nodes/web2.yml
+classes:
+- app.web
+- team.${team}
+=== nodes/db.yml
+classes: [app.db]
+parameters: {web: {~port: 1, user: 'u ${web:port} ${web:port::none}'}}
+=== classes/app/web/init.yml
+classes: [.common, .tls]
+parameters:
+  web: {port: 80, url: 'http://x:${web:port}/${web:user}', user: www}
+  team: red
+=== classes/app/web/tls.yml
+parameters: {tls: true}
+=== classes/app/web/common.yml
+parameters: {common: 1}
+=== classes/app/db.yml
+classes: [.web]
+parameters: {copy: '${web:port}'}
+=== classes/team/red.yml
+parameters: {color: red}
+";
+
+/// The classes and parameters of all nodes of the files on disk.
+fn values(base: &Path) -> Vec<(Vec<String>, Value)> {
+    let inventory = Inventory::open(&options(base)).unwrap();
+    let of = |node| {
+        let info = inventory.nodeinfo(node, &Request::default()).unwrap();
+        (info.classes.iter().map(ToString::to_string).collect(), info.parameters.clone())
+    };
+    ["db", "web1", "web2"].map(of).into()
+}
+
+/// What the server answers to a rename at the mark.
+fn rename(editor: &mut Editor, new: &str) -> Json {
+    let (file, position) = editor.mark.clone();
+    let document = json!({ "uri": editor.uri(&file) });
+    editor.answer(
+        "textDocument/rename",
+        json!({ "textDocument": document, "position": position, "newName": new }),
+    )
+}
+
+/// Makes the changes of an edit on disk, as an editor does.
+fn apply(editor: &Editor, edit: &Json) -> usize {
+    let path = |uri: &Json| uri.as_str().unwrap().strip_prefix("file://").unwrap().to_owned();
+    let changes = edit["documentChanges"].as_array().unwrap();
+    for change in changes {
+        if change["kind"] == "rename" {
+            let new = path(&change["newUri"]);
+            std::fs::create_dir_all(Path::new(&new).parent().unwrap()).unwrap();
+            std::fs::rename(path(&change["oldUri"]), new).unwrap();
+            continue;
+        }
+        let file = path(&change["textDocument"]["uri"]);
+        let mut lines: Vec<String> =
+            std::fs::read_to_string(&file).unwrap().split('\n').map(str::to_owned).collect();
+        for edit in change["edits"].as_array().unwrap().iter().rev() {
+            let number = |place: &Json| usize::try_from(place.as_u64().unwrap()).unwrap();
+            let (start, end) = (&edit["range"]["start"], &edit["range"]["end"]);
+            assert_eq!(start["line"], end["line"]);
+            let columns = number(&start["character"])..number(&end["character"]);
+            lines[number(&start["line"])].replace_range(columns, edit["newText"].as_str().unwrap());
+        }
+        std::fs::write(&file, lines.join("\n")).unwrap();
+    }
+    assert!(editor.folder.path().exists());
+    changes.len()
+}
+
+fn marked(before: &str, after: &str) -> Editor {
+    assert_eq!(FILES.matches(before).count(), 1, "{before}");
+    Editor::open(&FILES.replace(before, after)).checked()
+}
+
+#[test]
+fn a_class_gets_a_name_in_every_list_and_its_file_moves() {
+    for (before, after, old, new, edits) in [
+        ("classes: [app.web, \"app", "classes: [app.$0web, \"app", "app.web", "service.front", 5),
+        // Its own relative names lead to the same classes, and stay relative where they can.
+        ("classes: [.web]", "classes: [.w$0eb]", "app.web", "app.www", 5),
+        ("\"app.web.tls\"", "\"app.web.$0tls\"", "app.web.tls", "app.web.ssl", 3),
+        ("classes: [app.db]", "classes: [app.d$0b]", "app.db", "db", 3),
+    ] {
+        let mut editor = marked(before, after);
+        let expected: Vec<_> = values(editor.folder.path())
+            .into_iter()
+            .map(|(classes, values)| {
+                let named = |name: String| if name == old { new.to_owned() } else { name };
+                (classes.into_iter().map(named).collect::<Vec<_>>(), values)
+            })
+            .collect();
+        let answer = rename(&mut editor, new);
+        assert!(answer["error"].is_null(), "{answer}");
+        assert_eq!(apply(&editor, &answer["result"]), edits, "{answer}");
+        assert_eq!(values(editor.folder.path()), expected, "{new}");
+    }
+    let mut editor = marked("classes: [.web]", "classes: [.w$0eb]");
+    let prepared = editor.at_mark("textDocument/prepareRename");
+    assert_eq!(prepared["placeholder"], "app.web");
+    let answer = rename(&mut editor, "app.www");
+    apply(&editor, &answer["result"]);
+    let text = std::fs::read_to_string(editor.path("classes/app/db.yml")).unwrap();
+    assert!(text.starts_with("classes: [.www]\n"), "{text}");
+}
+
+#[test]
+fn a_parameter_gets_a_name_in_every_file_and_reference() {
+    let mut editor = marked("'${web:port}'}\n", "'${web:$0port}'}\n");
+    let answer = rename(&mut editor, "listen");
+    assert!(answer["error"].is_null(), "{answer}");
+    apply(&editor, &answer["result"]);
+    let read = |file: &str| std::fs::read_to_string(editor.path(file)).unwrap();
+    let node = read("nodes/db.yml");
+    assert!(node.contains("{~listen: 1, user: 'u ${web:listen} ${web:listen::none}'}"), "{node}");
+    let class = read("classes/app/web/init.yml");
+    assert!(class.contains("{listen: 80, url: 'http://x:${web:listen}/${web:user}'"), "{class}");
+    assert!(read("classes/app/db.yml").contains("'${web:listen}'"));
+    let after = values(editor.folder.path());
+    let web = after[0].1.as_map().and_then(|all| all.get("web")).and_then(Value::as_map);
+    assert!(web.unwrap().contains_key("listen"));
+}
+
+#[test]
+fn a_name_that_something_else_may_mean_is_refused() {
+    let of = |before: &str, after: &str, new: &str| {
+        let answer = rename(&mut marked(before, after), new);
+        answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let class = |new: &str| of("classes: [app.db]", "classes: [app.$0db]", new);
+    assert!(class("app.web").contains("the class 'app.web' exists"), "{}", class("app.web"));
+    assert!(class("app/x").contains("is no name of a class"), "{}", class("app/x"));
+    let by_reference = of(
+        "=== classes/team/red.yml\nparameters: {color: red}\n",
+        "=== classes/team/red.yml\nparameters: {color: red}\n=== nodes/x.yml\nclasses: [team.$0red]\n",
+        "team.blue",
+    );
+    assert!(
+        by_reference.contains("'team.${team}'") && by_reference.contains("names it by a reference"),
+        "{by_reference}"
+    );
+    // A nested reference, a reference to the mapping, and a key beside it.
+    let parameter = |text: &str| of("copy: '${web:port}'", text, "listen");
+    let nested = parameter("key: port, b: '${web:${key}}', copy: '${web:$0port}'");
+    assert!(nested.contains("may name it"), "{nested}");
+    let around = parameter("b: '${web}', copy: '${web:$0port}'");
+    assert!(around.contains("values of the node 'db' would change"), "{around}");
+    let beside = parameter("web: {listen: 1}, copy: '${web:$0port}'");
+    assert!(beside.contains("'listen' is set beside it"), "{beside}");
+}
