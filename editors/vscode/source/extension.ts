@@ -1,0 +1,92 @@
+// Starts `reclass lsp` and adds what the protocol does not have: the chosen node, explanations as a document, and
+// the page of the graph.
+
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+
+import * as vscode from "vscode";
+import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
+
+import { Explanations } from "./explanation.ts";
+import { Graphs } from "./graph.ts";
+import { Nodes } from "./nodes.ts";
+import { notStarted, programOf, type Program } from "./program.ts";
+import { CHOOSE_NODE, fileOf } from "./protocol.ts";
+
+let client: LanguageClient | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const nodes = new Nodes();
+  const explanations = new Explanations();
+  const graphs = new Graphs();
+  const program = (): Program => programOf({
+    setting: vscode.workspace.getConfiguration("reclass").get("server.path", ""),
+    extension: context.extensionPath,
+    workspace: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath,
+    isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false,
+  });
+  // One start after another: a second one would register the commands of the server twice.
+  let last: Promise<void> = Promise.resolve();
+  // Each change of a file may be one of the inventory or of its settings. The server finds out.
+  const watcher = vscode.workspace.createFileSystemWatcher("**/*.{yml,yaml}");
+  const restart = (): Promise<void> => last = last.then(() => start(program(), nodes, watcher));
+
+  const command = (name: string, run: (editor: vscode.TextEditor | undefined) => Promise<void>): vscode.Disposable =>
+    vscode.commands.registerCommand(name, () => run(vscode.window.activeTextEditor));
+  context.subscriptions.push(
+    nodes, explanations, graphs, watcher,
+    command("reclass.pickNode", async (editor) => {
+      if (client && editor) await nodes.pick(client, editor.document.uri);
+    }),
+    command("reclass.explainValue", async (editor) => {
+      if (client && editor) await explanations.show(client, editor);
+    }),
+    command("reclass.showGraph", async () => {
+      const file = nodes.file();
+      const folder = file ? dirname(file.fsPath) : vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+      if (folder === undefined) {
+        void vscode.window.showInformationMessage("Open the folder of an inventory first.");
+        return;
+      }
+      await graphs.show(program(), folder, nodes.shown(file) ?? null);
+    }),
+    command("reclass.restartServer", restart),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("reclass.server") || change.affectsConfiguration("reclass.files")) void restart();
+      else if (change.affectsConfiguration("reclass.node") && client) nodes.settingChanged(client);
+    }),
+  );
+  await restart();
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.dispose();
+}
+
+async function start(program: Program, nodes: Nodes, watcher: vscode.FileSystemWatcher): Promise<void> {
+  await client?.dispose();
+  client = undefined;
+  const files = vscode.workspace.getConfiguration("reclass").get<string[]>("files", []);
+  const options: LanguageClientOptions = {
+    // Other YAML files never reach the server.
+    documentSelector: files.map((pattern) => ({ scheme: "file", language: "yaml", pattern })),
+    synchronize: { fileEvents: watcher },
+    middleware: {
+      // The client registers the commands of the server. A code lens runs this one without a node.
+      executeCommand: async (name, args: unknown[], next) => {
+        const file = fileOf(args[0]);
+        if (name !== CHOOSE_NODE || args.length > 1 || !file || !client) return next(name, args);
+        await nodes.pick(client, "uri" in file ? vscode.Uri.parse(file.uri) : vscode.Uri.file(file.path));
+      },
+    },
+  };
+  const started = new LanguageClient("reclass", "reclass", { command: program.command, args: ["lsp"] }, options);
+  nodes.follow(started);
+  try {
+    await started.start();
+    client = started;
+  } catch (error) {
+    await started.dispose().catch(() => undefined);
+    void vscode.window.showErrorMessage(notStarted(program, error instanceof Error ? error.message : String(error)));
+  }
+}

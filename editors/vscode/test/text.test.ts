@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { choices, explanation, statusItem } from "../source/text.ts";
+
+test("the status bar shows the node and how many there are", () => {
+  const uri = "file:///a.yml";
+  assert.deepEqual(statusItem({ uri, node: "web1", nodes: 1 }), {
+    text: "$(server) web1", tooltip: "The values shown are those of web1. 1 node has this file. Click to choose another one.",
+  });
+  assert.match(statusItem({ uri, node: "web1", nodes: 12 }).tooltip, /12 nodes have this file/);
+  assert.equal(statusItem({ uri, node: null, nodes: 0 }).text, "$(server) no node");
+});
+
+test("the list has the nodes, marks the one that is shown, and ends with the way back", () => {
+  const list = choices({ nodes: ["web1", "web2"], node: "web2" });
+  assert.deepEqual(list.map(({ node, description }) => [node, description]), [
+    ["web1", ""], ["web2", "shown now"], [undefined, "no node is chosen"],
+  ]);
+});
+
+test("an explanation is the block of the hover, below its node", () => {
+  const hover = "node **web1**\n\n``````text\nnginx:port = 80\n  ```\n``````";
+  assert.equal(explanation(hover), "node web1\n\nnginx:port = 80\n  ```\n");
+});
+
+test("a hover without a block is shown as it is", () => {
+  assert.equal(explanation("**app.nginx**\n\n2 nodes: web1, web2"), "app.nginx\n\n2 nodes: web1, web2\n");
+});
