@@ -12,6 +12,8 @@ LONG := class_patterns differential edit_corpus faults fuzz limits merge_options
 
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := src/analysis/graph/explorer
+# The extension for Visual Studio Code.
+VSCODE := editors/vscode
 ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
@@ -19,7 +21,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer test-site test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer test-site test-vscode vscode test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -49,6 +51,12 @@ test-explorer: build .venv-node/.tools ## the page of a graph in a Chromium, wit
 test-site: docs .venv-node/.tools ## the copy buttons of the documentation site in a Chromium
 	test -d $(EXPLORER)/node_modules/playwright-core || { cd $(EXPLORER) && $(NODE) npm ci; }
 	$(NODE) node --test docs/_ext/copying.test.mjs
+
+test-vscode: .venv-node/.tools ## types and tests of the extension for Visual Studio Code, which need no Visual Studio Code
+	cd $(VSCODE) && $(NODE) npm ci && $(NODE) npm run check && $(NODE) npm test
+
+vscode: .venv-node/.tools ## the extension, in build/vscode: without the program, and with that of each wheel of WHEELS
+	cd $(VSCODE) && $(NODE) npm ci && $(NODE) npm run check && $(NODE) node package.mjs $(CURDIR)/build/vscode $(abspath $(WHEELS))
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
@@ -185,7 +193,7 @@ man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-kapitan .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-kapitan .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules $(VSCODE)/node_modules $(VSCODE)/dist docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -229,7 +237,7 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-docs,$<)
 	@touch $@
 
-# Node with npm, which make and test the script of the page of a graph. Who compiles the engine needs neither.
+# Node with npm, which make and test the script of the page of a graph and the extension for Visual Studio Code. Who compiles the engine needs neither.
 NODE := PATH="$(CURDIR)/.venv-node/bin:$$PATH"
 .venv-node/.tools: requirements/node.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-node,$<)
