@@ -1,22 +1,34 @@
-// The command that explains a value: the hover of the server as a document, which stays open and can be searched.
+// The command that explains a value: the hover of the server as a document, which stays open and can be searched. Its
+// places are links.
 
 import * as vscode from "vscode";
 import { HoverRequest, type LanguageClient } from "vscode-languageclient/node";
 
-import { explanation } from "./text.ts";
+import { explanation, places } from "./text.ts";
 
 const SCHEME = "reclass-explain";
 /** There is one such document: the next question replaces it. */
 const ADDRESS = vscode.Uri.from({ scheme: SCHEME, path: "Explanation of a value" });
 
-export class Explanations implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class Explanations implements vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider, vscode.Disposable {
   private text = "";
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private readonly registration = vscode.Disposable.from(
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+    vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, this),
+  );
   readonly onDidChange = this.changed.event;
 
   provideTextDocumentContent(): string {
     return this.text;
+  }
+
+  provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
+    return places(document.getText()).map(({ start, end, path, line, column }) => {
+      const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+      // The editor reads the line and the column from the fragment.
+      return new vscode.DocumentLink(range, vscode.Uri.file(path).with({ fragment: `L${line},${column}` }));
+    });
   }
 
   /** Explains the value below the cursor. */

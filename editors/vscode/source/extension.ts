@@ -1,8 +1,10 @@
 // Starts `reclass lsp` and adds what the protocol does not have: the chosen node, explanations as a document, and
 // the page of the graph.
 
+import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
+import { promisify } from "node:util";
 
 import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
@@ -80,13 +82,20 @@ async function start(program: Program, nodes: Nodes, watcher: vscode.FileSystemW
       },
     },
   };
+  try {
+    // The client has messages of its own for a program that is not there, which name no setting.
+    await promisify(execFile)(program.command, ["--version"]);
+  } catch (error) {
+    void vscode.window.showErrorMessage(notStarted(program, reason(error)));
+    return;
+  }
   const started = new LanguageClient("reclass", "reclass", { command: program.command, args: ["lsp"] }, options);
   nodes.follow(started);
-  try {
-    await started.start();
-    client = started;
-  } catch (error) {
-    await started.dispose().catch(() => undefined);
-    void vscode.window.showErrorMessage(notStarted(program, error instanceof Error ? error.message : String(error)));
-  }
+  // It tells the user why it does not start.
+  await started.start().then(() => { client = started; }, () => started.dispose().catch(() => undefined));
+}
+
+/** The first line of a message: the others of a program that fails are its output. */
+function reason(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? "";
 }

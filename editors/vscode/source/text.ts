@@ -20,7 +20,7 @@ export interface Choice { label: string; description: string; node?: string }
 export function choices(answer: NonNullable<NodesResult>): Choice[] {
   const nodes = answer.nodes.map((node) =>
     ({ label: node, description: node === answer.node ? "shown now" : "", node }));
-  return [...nodes, { label: "$(discard) The first node that has a file", description: "no node is chosen" }];
+  return [...nodes, { label: "$(discard) The first node that has a file", description: "" }];
 }
 
 /** The text of an explanation, from the Markdown of a hover: the text of its block, below the name of the node. */
@@ -29,6 +29,15 @@ export function explanation(markdown: string): string {
   if (!block) return `${plain(markdown)}\n`;
   const [, before = "", , text = ""] = block;
   return `${plain(before)}\n\n${text}\n`;
+}
+
+/** A place in a file that a text names, and where the text does so. */
+export interface Place { start: number; end: number; path: string; line: number; column: number }
+
+/** The places in an explanation: absolute paths with a line and a column. */
+export function places(text: string): Place[] {
+  return [...text.matchAll(/(?<=^|\s)(\/[^\s:]+):(\d+):(\d+)/gm)].map(({ index, 0: whole, 1: path = "", 2: line, 3: column }) =>
+    ({ start: index, end: index + whole.length, path, line: Number(line), column: Number(column) }));
 }
 
 function plain(markdown: string): string {

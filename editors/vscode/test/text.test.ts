@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { choices, explanation, statusItem } from "../source/text.ts";
+import { choices, explanation, places, statusItem } from "../source/text.ts";
 
 test("the status bar shows the node and how many there are", () => {
   const uri = "file:///a.yml";
@@ -15,7 +15,7 @@ test("the status bar shows the node and how many there are", () => {
 test("the list has the nodes, marks the one that is shown, and ends with the way back", () => {
   const list = choices({ nodes: ["web1", "web2"], node: "web2" });
   assert.deepEqual(list.map(({ node, description }) => [node, description]), [
-    ["web1", ""], ["web2", "shown now"], [undefined, "no node is chosen"],
+    ["web1", ""], ["web2", "shown now"], [undefined, ""],
   ]);
 });
 
@@ -26,4 +26,11 @@ test("an explanation is the block of the hover, below its node", () => {
 
 test("a hover without a block is shown as it is", () => {
   assert.equal(explanation("**app.nginx**\n\n2 nodes: web1, web2"), "app.nginx\n\n2 nodes: web1, web2\n");
+});
+
+test("the places of an explanation are found", () => {
+  const text = "a: http://x:80:1\n  sets      /srv/a.yml:7:15  role < node 'n'\n/b.yml:1:2 and x/c.yml:3:4\n";
+  const found = places(text);
+  assert.deepEqual(found.map(({ path, line, column }) => [path, line, column]), [["/srv/a.yml", 7, 15], ["/b.yml", 1, 2]]);
+  assert.equal(text.slice(found[0]?.start, found[0]?.end), "/srv/a.yml:7:15");
 });
