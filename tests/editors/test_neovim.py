@@ -126,7 +126,9 @@ def test_definition_jumps(write: Write, play: Play) -> None:
 
 def test_a_class_gets_another_name(write: Write, play: Play) -> None:
     base = write(FILES)
-    (done,) = play(base / "classes/app/web.yml", ("rename", "app.common", "app.shared"))
+    # Hover waits until the server has read the inventory.
+    path = base / "classes/app/web.yml"
+    _, done = play(path, ("hover", "app.common"), ("rename", "app.common", "app.shared"))
     if done is None:
         pytest.skip("the server cannot rename")
     assert not (base / "classes/app/common.yml").exists()
@@ -136,7 +138,8 @@ def test_a_class_gets_another_name(write: Write, play: Play) -> None:
 
 def test_a_parameter_gets_another_name(write: Write, play: Play) -> None:
     base = write(FILES)
-    (done,) = play(base / "classes/site.yml", ("rename", "host", "address"))
+    path = base / "classes/site.yml"
+    _, done = play(path, ("hover", "host"), ("rename", "host", "address"))
     if done is None:
         pytest.skip("the server cannot rename")
     assert "    address: db1\n" in (base / "classes/site.yml").read_text()
