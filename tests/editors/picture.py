@@ -112,7 +112,7 @@ def main() -> None:
     # The fonts of the reader: a picture loads nothing from elsewhere.
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.S)
     picture = picture.replace("Fira Code", "ui-monospace, DejaVu Sans Mono, Menlo, Consolas")
-    PICTURE.write_text(picture)
+    PICTURE.write_text(re.sub(r"\s*<!-- Generated.*?-->", "", picture))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { notStarted, programOf, type Places } from "../source/program.ts";
 
 const places: Places = {
-  setting: "", extension: "/ext", workspace: "/work", isFile: () => false, platform: "linux", home: "/home/me",
+  setting: "", extension: "/ext", workspace: "/project", isFile: () => false, platform: "linux", home: "/home/me",
 };
 
 test("the setting comes first, then the program inside, then the one of PATH", () => {
@@ -16,9 +16,9 @@ test("the setting comes first, then the program inside, then the one of PATH", (
 });
 
 test("the setting may begin with the home folder, and name the folder of the workspace", () => {
-  const command = (setting: string, workspace: string | undefined = "/work"): string => programOf({ ...places, setting, workspace }).command;
+  const command = (setting: string, workspace: string | undefined = "/project"): string => programOf({ ...places, setting, workspace }).command;
   assert.equal(command("~/bin/reclass"), "/home/me/bin/reclass");
-  assert.equal(command("${workspaceFolder}/.venv/bin/reclass"), "/work/.venv/bin/reclass");
+  assert.equal(command("${workspaceFolder}/.venv/bin/reclass"), "/project/.venv/bin/reclass");
   assert.equal(command("/opt/~/reclass"), "/opt/~/reclass");
   assert.equal(command("~other/reclass"), "~other/reclass");
   assert.equal(programOf({ ...places, setting: "${workspaceFolder}/x", workspace: undefined }).command, "${workspaceFolder}/x");
