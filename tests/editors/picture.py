@@ -39,7 +39,7 @@ vim.opt.swapfile = false
 vim.opt.ruler = false
 vim.opt.laststatus = 0
 vim.diagnostic.config({ virtual_text = true })
-pcall(function() vim.o.winborder = 'rounded' end)
+if vim.fn.exists('+winborder') == 1 then vim.o.winborder = 'rounded' end
 """
 
 # The colours of Neovim, which has its own for all but the frame.
