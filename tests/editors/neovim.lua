@@ -80,13 +80,7 @@ function steps.type(before, after)
   return vim.fn.getline('.')
 end
 
--- Null if the server cannot rename.
 function steps.rename(mark, name)
-  local client = clients()[1]
-  local able = client.server_capabilities.renameProvider
-  if not able then
-    return vim.NIL
-  end
   go(mark)
   local function state()
     local all = {}
@@ -101,7 +95,6 @@ function steps.rename(mark, name)
     return state() ~= before
   end)
   vim.cmd('silent! wall')
-  return true
 end
 
 -- An error in a step must end Neovim too, or the test waits for nothing.

@@ -289,7 +289,6 @@ async def test_an_action_repairs_what_a_problem_says(editor: Editor, base: Path)
     assert change.new_text == "app.common"
 
 
-@pytest.mark.xfail(reason="the action takes the last key in place of the whole reference")
 async def test_a_repaired_reference_is_a_reference(editor: Editor, base: Path) -> None:
     path = base / "classes/app/web.yml"
     editor.open(path)
@@ -307,7 +306,6 @@ async def test_a_repaired_reference_is_a_reference(editor: Editor, base: Path) -
     assert "http://${db:hots}:".replace(wrong, change.new_text) == "http://${db:host}:"
 
 
-@pytest.mark.xfail(reason="workspace/codeLens/refresh comes as a notification; it is a request")
 async def test_the_chosen_node_is_shown_and_given_back(editor: Editor, base: Path) -> None:
     path = base / "classes/app/web.yml"
     uri = path.as_uri()
@@ -364,7 +362,6 @@ async def test_other_yaml_files_are_left_alone(editor: Editor, base: Path) -> No
     assert other.as_uri() not in editor.statuses
 
 
-@pytest.mark.xfail(reason="each YAML file in or above the folder of an inventory is offered sections")
 async def test_other_files_beside_the_inventory_are_left_alone(editor: Editor, write: Write) -> None:
     base = write(FILES)
     await editor.greet(base.parent)
@@ -379,7 +376,6 @@ async def test_other_files_beside_the_inventory_are_left_alone(editor: Editor, w
         assert other.as_uri() not in editor.statuses
 
 
-@pytest.mark.xfail(reason="a folder that is added waits for its first open text")
 async def test_a_folder_comes_and_goes(editor: Editor, base: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     for name, text in {"nodes/n": "classes: [c]\n", "classes/c": "parameters: {a: '${b}'}\n"}.items():
@@ -401,7 +397,6 @@ async def test_a_folder_comes_and_goes(editor: Editor, base: Path, tmp_path: Pat
     await editor.until(lambda: not editor.codes(other / "classes/c.yml"), "end of the problem", patience=3)
 
 
-@pytest.mark.xfail(reason="a change of a text that is closed opens it again, empty")
 async def test_a_change_after_the_end_of_a_text_does_not_count(editor: Editor, base: Path) -> None:
     site, web = base / "classes/site.yml", base / "classes/app/web.yml"
     editor.open(web)

@@ -162,6 +162,8 @@ fn an_inventory_is_found_from_inside() {
     fs::rename(base.join("nodes"), base.join("machines")).unwrap();
     fs::write(base.join("reclass-config.yml"), "nodes_uri: machines\n").unwrap();
     assert!(found("home/repository/inventory/classes/deep") && found("home/repository/inventory/machines"));
+    // In its own folder it need not name that folder either.
+    assert!(found(INVENTORY));
     // A folder on the command line counts alone, and so does a settings file that is found today.
     let output = run(&place, "home/repository/inventory/classes", &["nodes", "-b", ".."], &[]);
     assert!(err(&output).contains("/nodes'"), "{}", err(&output));

@@ -116,12 +116,15 @@ impl Configuration {
         found.unwrap_or_else(Configuration::unread)
     }
 
-    /// Whether the file names an inventory. One in the current folder need not, because from the folders below
-    /// its own folder is the inventory too. Other files have a default.
+    /// Whether the file names an inventory. One beside the nodes need not, because from the folders below its own
+    /// folder is the inventory too. Other files have a default.
     fn names_an_inventory(&self) -> bool {
-        let is_here = |file: &ConfigurationFile| Path::new(&file.path).parent() == Some(Path::new(""));
+        let nodes = self.options.get("nodes_uri").and_then(Value::as_str).unwrap_or("nodes");
+        let is_beside = |file: &ConfigurationFile| {
+            Path::new(&file.path).parent() == Some(Path::new("")) && Path::new(nodes).is_dir()
+        };
         match &self.file {
-            Some(file) if is_here(file) => self.options.contains_key("inventory_base_uri"),
+            Some(file) if is_beside(file) => self.options.contains_key("inventory_base_uri"),
             // An empty file has no options but its own name.
             _ => !self.options.is_empty() || self.unread.is_some(),
         }
