@@ -184,7 +184,10 @@ impl<'a> Computation<'a> {
 }
 
 /// The cached answers, by the node and the requested environment.
-pub type CachedAnswers = FxHashMap<(Text, Option<Text>), CachedAnswer>;
+pub type CachedAnswers = FxHashMap<AnswerKey, CachedAnswer>;
+
+/// A node, and the environment that overrides its own.
+pub type AnswerKey = (Text, Option<Text>);
 
 /// A cached answer and its dependencies.
 #[derive(Debug)]

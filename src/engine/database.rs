@@ -14,7 +14,7 @@ use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
-use crate::engine::context::{CachedAnswers, Computation, EngineContext, NodeRequest};
+use crate::engine::context::{AnswerKey, CachedAnswers, Computation, EngineContext, NodeRequest};
 use crate::engine::exports::ExportIndex;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
@@ -274,7 +274,7 @@ impl Database {
         self.inputs.clashes(&self.catalog)
     }
 
-    pub(super) fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
+    pub(super) fn key(&self, name: &str, request: &Request) -> AnswerKey {
         let heeded = request.force_environment || self.settings.allow_adapter_env_override;
         (Text::from(name), request.environment.clone().filter(|_| heeded))
     }

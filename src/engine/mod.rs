@@ -198,6 +198,17 @@ impl Inventory {
         self.database().inspect(&read)
     }
 
+    /// The same, and keeps the answers that `read` computed.
+    pub fn inspect_keeping<T>(
+        &self,
+        read: impl Fn(&context::Computation<'_>) -> (T, Vec<question::ComputedAnswer>),
+    ) -> Result<T> {
+        let mut database = self.database();
+        let (seen, computed) = database.inspect(&read)?;
+        computed.into_iter().for_each(|answer| database.keep(answer));
+        Ok(seen)
+    }
+
     /// Adds to errors about values of a node where each value was written, and the include chain of that
     /// file.
     pub fn locate_values(&self, name: &str, request: &Request, error: &mut Error) {

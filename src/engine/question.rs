@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::value::{Text, Value};
 use crate::engine::answer::{NodeInfo, Request};
-use crate::engine::context::{Answer, CachedAnswer, Computation, NodeRequest, grains};
+use crate::engine::context::{Answer, AnswerKey, CachedAnswer, Computation, NodeRequest, grains};
 use crate::engine::database::Database;
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::files::Dependencies;
@@ -39,34 +39,17 @@ impl Database {
     /// The cached answer, if its dependencies and the outcomes of its queries hold.
     pub(super) fn cached(
         &mut self,
-        key: &(Text, Option<Text>),
+        key: &AnswerKey,
         request: &Request,
         catalog: &Arc<Catalog>,
     ) -> Option<Arc<NodeInfo>> {
         self.uses += 1;
+        let holds = self.computation(catalog).held(key, request.grains.as_ref()).is_some();
         let cached = self.answers.get_mut(key)?;
         cached.last_used = self.uses;
-        if !cached.grains.is_empty() {
-            let grains =
-                grains(self.grain_rules.as_ref(), &self.known_grains, &key.0, request.grains.as_ref())?;
-            if !grains.agree(&cached.grains) {
-                return None;
-            }
-        }
-        if cached.verified_at == self.revision {
-            return Some(cached.info.clone());
-        }
-        let cached = self.answers.get(key)?;
-        let computation = self.computation(catalog);
-        let original = &cached.original_environment;
-        let current = cached.inputs_hold(&key.0, &computation)
-            && computation.still_holds(&key.0, original, key.1.as_ref(), &cached.queries)
-            && (cached.info.warnings.is_empty()
-                || cached.position_changes == self.inputs.files.position_changes());
-        if !current {
+        if !holds {
             return None;
         }
-        let cached = self.answers.get_mut(key)?;
         cached.verified_at = self.revision;
         Some(cached.info.clone())
     }
@@ -92,12 +75,7 @@ impl Database {
 
     /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
     /// files.
-    pub(super) fn is_consistent(
-        &self,
-        key: &(Text, Option<Text>),
-        computed: &Computed,
-        now: &Arc<Catalog>,
-    ) -> bool {
+    pub(super) fn is_consistent(&self, key: &AnswerKey, computed: &Computed, now: &Arc<Catalog>) -> bool {
         let computation = self.computation(now);
         let answer = computed.result.as_ref().ok();
         computation.inputs_hold(&computed.dependencies, answer.map(|answer| &*answer.sequence))
@@ -110,7 +88,7 @@ impl Database {
     /// Returns an answer, and caches it if the same request may come again.
     pub(super) fn store(
         &mut self,
-        key: (Text, Option<Text>),
+        key: AnswerKey,
         computed: Computed,
         cacheable: bool,
     ) -> Result<Arc<NodeInfo>> {
@@ -139,6 +117,12 @@ impl Database {
         Ok(info)
     }
 
+    /// Caches an answer that was computed by [`Computation::read_answer`] from a state that still holds.
+    pub(super) fn keep(&mut self, answer: ComputedAnswer) {
+        // Only answers without an error come here.
+        let _ = self.store(answer.key, answer.computed, true);
+    }
+
     /// Evicts the answers that were not requested for the longest time, until the cache is below 90 % of
     /// its limit, so that the next eviction is not due soon.
     fn evict(&mut self) {
@@ -161,6 +145,40 @@ impl Database {
 }
 
 impl Computation<'_> {
+    /// The cached answer, if its dependencies and the outcomes of its queries hold.
+    pub fn held(&self, key: &AnswerKey, given: Option<&Value>) -> Option<&CachedAnswer> {
+        let cached = self.answers.get(key)?;
+        if !cached.grains.is_empty()
+            && !grains(self.grain_rules, self.known_grains, &key.0, given)?.agree(&cached.grains)
+        {
+            return None;
+        }
+        let holds = cached.verified_at == self.revision
+            || cached.inputs_hold(&key.0, self)
+                && self.still_holds(&key.0, &cached.original_environment, key.1.as_ref(), &cached.queries)
+                && (cached.info.warnings.is_empty()
+                    || cached.position_changes == self.inputs.files.position_changes());
+        holds.then_some(cached)
+    }
+
+    /// Reads the answer of a node without input data: the cached one if it holds. If it was computed, it comes with
+    /// it, and may be kept.
+    pub fn read_answer<T>(
+        &self,
+        name: &Text,
+        read: impl Fn(&NodeInfo, &[QueryRecord]) -> T,
+    ) -> (Result<T>, Option<ComputedAnswer>) {
+        let key = (name.clone(), None);
+        if let Some(cached) = self.held(&key, None) {
+            return (Ok(read(&cached.info, &cached.queries)), None);
+        }
+        let computed = compute(self, &key, &Request::default(), false);
+        match &computed.result {
+            Ok(answer) => (Ok(read(&answer.info, &answer.queries)), Some(ComputedAnswer { key, computed })),
+            Err(error) => (Err(error.clone()), None),
+        }
+    }
+
     /// Whether the dependencies of a node and those of its classes are unchanged. An error has no classes: all
     /// its dependencies are recorded for the node.
     pub fn inputs_hold(&self, dependencies: &Dependencies, classes: Option<&Sequence>) -> bool {
@@ -184,7 +202,7 @@ impl Computation<'_> {
 /// Computes an answer and records its dependencies.
 pub(super) fn compute(
     computation: &Computation<'_>,
-    key: &(Text, Option<Text>),
+    key: &AnswerKey,
     request: &Request,
     mapped: bool,
 ) -> Computed {
@@ -196,6 +214,12 @@ pub(super) fn compute(
     let grains = request.grains.as_ref();
     let result = computation.answer(NodeRequest { name, environment, input, grains, mapped, top: false });
     Computed { result, dependencies: computation.recorder.end(), position_changes }
+}
+
+/// An answer that was computed, and may be kept.
+pub struct ComputedAnswer {
+    key: AnswerKey,
+    computed: Computed,
 }
 
 /// The result of a computation, and its dependencies.

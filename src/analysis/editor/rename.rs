@@ -33,9 +33,6 @@ pub struct Renaming {
     pub moved: Option<(PathBuf, PathBuf)>,
 }
 
-/// The edits, or the reason why there are none.
-type Answer = Result<Renaming, String>;
-
 impl Renaming {
     fn edit(&mut self, path: &Arc<str>, bytes: Range<usize>, text: String) {
         let edits = self.edits.entry(path.clone()).or_default();
@@ -60,7 +57,7 @@ pub fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
 ///
 /// The reason, as a sentence for people: the new name is taken or no name of a class, or a pattern, a reference
 /// or a class mapping names the class.
-pub fn rename_class(inventory: &Inventory, old: &str, new: &str) -> Answer {
+pub fn rename_class(inventory: &Inventory, old: &str, new: &str) -> Result<Renaming, String> {
     let done = inventory.inspect(|computation| {
         ClassRenaming { computation, survey: &Survey::of(computation), old, new }.answer()
     });
@@ -75,7 +72,7 @@ struct ClassRenaming<'a> {
 }
 
 impl ClassRenaming<'_> {
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> Result<Renaming, String> {
         let (old, new) = (self.old, self.new);
         let is_name =
             |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -241,7 +238,12 @@ fn scalar(text: &str, span: Span) -> Option<(Range<usize>, &str)> {
 ///
 /// The reason, as a sentence for people: the name is taken, a nested reference or a reference to a container of it
 /// may name it, or a value of a node would change.
-pub fn rename_parameter(inventory: &Inventory, after: &Inventory, path: &str, new: &str) -> Answer {
+pub fn rename_parameter(
+    inventory: &Inventory,
+    after: &Inventory,
+    path: &str,
+    new: &str,
+) -> Result<Renaming, String> {
     let delimiter = inventory.settings().delimiter.clone();
     let keys = split_path(path, &delimiter);
     let Some((last, above)) = keys.split_last() else { return Err("there is no key".to_owned()) };

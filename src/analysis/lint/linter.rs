@@ -15,7 +15,10 @@ use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text};
-use crate::engine::context::{Answer, Computation, EngineContext, NodeRequest};
+use crate::engine::answer::NodeInfo;
+use crate::engine::context::{Computation, EngineContext};
+use crate::engine::exports::QueryRecord;
+use crate::engine::question::ComputedAnswer;
 use crate::engine::sequence::AUTOMATIC;
 use crate::evaluate::Locate as _;
 use crate::model::layer::Layer;
@@ -81,8 +84,9 @@ impl<'a> Linter<'a> {
         }
     }
 
-    /// Renders the chosen nodes for later checks, and returns their errors and warnings.
-    pub fn render(&mut self) -> Vec<Fault> {
+    /// Renders the chosen nodes for later checks, and returns their errors and warnings; with `keep`, also the
+    /// answers that were computed.
+    pub fn render(&mut self, keep: bool) -> (Vec<Fault>, Vec<ComputedAnswer>) {
         let nodes: Vec<(&Surveyed, bool)> =
             self.survey.nodes.iter().zip(self.chosen.iter().copied()).collect();
         let all = parallel::each_counted(
@@ -91,13 +95,18 @@ impl<'a> Linter<'a> {
             &nodes,
             || self.context.computation(),
             |computation, (node, chosen)| {
-                chosen.then(|| computation.answer(NodeRequest::plain(&node.name)).map(remains))
+                chosen.then(|| {
+                    let (remains, computed) = computation.read_answer(&node.name, remains);
+                    (remains, computed.filter(|_| keep))
+                })
             },
             |_| false,
         );
         let mut rendered = RenderedNodes::default();
-        let mut problems = Vec::new();
+        let (mut problems, mut kept) = (Vec::new(), Vec::new());
         for node in all {
+            let (node, computed) = node.map_or((None, None), |(node, computed)| (Some(node), computed));
+            kept.extend(computed);
             rendered.done.push(matches!(node, Some(Ok(_))));
             match node {
                 Some(Ok((warnings, asked))) => {
@@ -114,7 +123,7 @@ impl<'a> Linter<'a> {
             }
         }
         self.rendered = rendered;
-        problems
+        (problems, kept)
     }
 
     /// An unresolved reference, with the number of nodes that include its file.
@@ -268,10 +277,10 @@ fn first_keys(survey: &Survey, prefixes: &Prefixes, delimiter: &str) -> FxHashSe
     keys
 }
 
-/// The part of an answer that lint keeps.
-fn remains(answer: Answer) -> Remains {
-    let asked = answer.queries.iter().map(|asked| (asked.query().clone(), asked.found().next().is_some()));
-    (answer.info.warnings, asked.collect())
+/// The part of an answer that lint looks at.
+fn remains(info: &NodeInfo, queries: &[QueryRecord]) -> Remains {
+    let asked = queries.iter().map(|asked| (asked.query().clone(), asked.found().next().is_some()));
+    (info.warnings.clone(), asked.collect())
 }
 
 /// A section that is merged from layers. Both sections get the same checks.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::editor::InventoryNames;
-use crate::analysis::survey::{Survey, SurveyedFile};
+use crate::analysis::survey::SurveyedFile;
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::parallel;
 use crate::base::pattern::Glob;
@@ -120,41 +120,46 @@ pub fn of_inventory(
     selection: &CodeSelection,
     file: &dyn OptionsFile,
 ) -> Result<LintOutcome> {
-    checked(inventory, options, nodes, selection, file, &|_| ()).map(|(outcome, _)| outcome)
+    checked(inventory, options, nodes, selection, file, false).map(|(outcome, _)| outcome)
 }
 
-/// The findings of all nodes, and the names of all files, from one state of the inventory.
+/// The findings of all nodes, and the names of all files, from one state of the inventory. The answers of the
+/// nodes are kept, so that the next check renders only those that changed.
 pub fn with_names(
     inventory: &Inventory,
     options: &Map,
     file: &dyn OptionsFile,
 ) -> Result<(LintOutcome, Option<InventoryNames>)> {
-    checked(inventory, options, &[], &CodeSelection::default(), file, &InventoryNames::of_survey)
+    let everything = CodeSelection::default();
+    checked(inventory, options, &[], &everything, file, true)
 }
 
-/// The findings, and whatever else is read from the survey if the inventory can be read.
-fn checked<T>(
+/// The findings. With `again`, the same question comes again: the names are read, and the answers kept.
+fn checked(
     inventory: &Inventory,
     options: &Map,
     nodes: &[String],
     selection: &CodeSelection,
     file: &dyn OptionsFile,
-    read: &dyn Fn(&Survey) -> T,
-) -> Result<(LintOutcome, Option<T>)> {
+    again: bool,
+) -> Result<(LintOutcome, Option<InventoryNames>)> {
     let (levels, wrong) = Levels::of_options(options, selection);
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
-    let checked = inventory.inspect(|computation| {
-        if !nodes.is_empty() {
-            crate::analysis::survey::chosen_nodes(computation.catalog, nodes)?;
+    let checked = inventory.inspect_keeping(|computation| {
+        if !nodes.is_empty()
+            && let Err(error) = crate::analysis::survey::chosen_nodes(computation.catalog, nodes)
+        {
+            return (Err(error), Vec::new());
         }
         let mut linter = Linter::new(computation, &globs);
-        let mut problems = linter.render();
+        let (mut problems, computed) = linter.render(again);
         problems.extend(check(&linter));
         let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
         let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
-        Ok::<_, Error>((problems, unused, read(&linter.survey)))
+        let names = again.then(|| InventoryNames::of_survey(&linter.survey));
+        (Ok((problems, unused, names)), computed)
     });
-    let (problems, unused, read) = match checked {
+    let (problems, unused, names) = match checked {
         Ok(checked) => checked?,
         Err(error) => return Ok((refused(error, options, selection, file), None)),
     };
@@ -165,7 +170,7 @@ fn checked<T>(
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
-    Ok((LintOutcome { findings, opened: true }, Some(read)))
+    Ok((LintOutcome { findings, opened: true }, names))
 }
 
 /// If several rules report one place, only the first one in the table is kept, and none beside an error.
