@@ -32,6 +32,12 @@
 // The examples on the page for users of the library are tested too.
 #![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]
 
+// What a target without a system, that of the playground, has in their place.
+#[cfg(not(unix))]
+extern crate closed as rustix;
+#[cfg(not(unix))]
+extern crate closed as stacker;
+
 mod analysis;
 mod base;
 pub mod edit;

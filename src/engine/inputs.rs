@@ -30,7 +30,7 @@ use crate::storage::git::Blob;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::watch::{Watch, WatchEvents};
-use crate::storage::{Listing, TreeLimits};
+use crate::storage::{Listing, TreeLimits, os};
 
 /// The inputs of one inventory.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl Inputs {
             }
         }
         // Files that were read before the watch existed must be verified once more.
-        *self.last_full_check.lock() = Some(SystemTime::now());
+        *self.last_full_check.lock() = Some(os::now());
         self.next_scan();
         true
     }

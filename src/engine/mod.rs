@@ -33,13 +33,14 @@ pub mod top;
 pub mod trees;
 pub mod values;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
 use crate::base::old_rules::OldRules;
 use crate::base::settings::{Settings, TABLE};
-use crate::base::value::{Map, Text};
+use crate::base::value::{Map, Text, Value};
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
@@ -64,6 +65,13 @@ impl Inventory {
     /// Opens the inventory that the options describe. Reads no node and no class yet.
     pub fn open(options: &Map) -> Result<Inventory> {
         Inventory::open_at(options, None)
+    }
+
+    /// Opens an inventory whose files are in memory alone: texts by their paths below the `inventory_base_uri` of
+    /// the options. No folder of that name has to exist.
+    pub fn open_in_memory(options: &Map, texts: &BTreeMap<String, String>) -> Result<Inventory> {
+        let base = options.get("inventory_base_uri").and_then(Value::as_str).unwrap_or("/");
+        Inventory::open_at(options, Some(Arc::new(Revision::in_memory(Path::new(base), texts))))
     }
 
     /// Opens the inventory with rules of old programs.

@@ -6,8 +6,6 @@
 
 use std::ffi::{CStr, OsStr};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +18,8 @@ use super::fs::{DiskFingerprint, SettledBefore, display, folder_unreadable, reas
 use super::list::{FileNames, Folder, FoundFile, Listing, stem, text};
 use super::watch::is_as_listed;
 use crate::base::error::{Error, Fault, Kind, Result};
+use crate::storage::os::fd::OwnedFd;
+use crate::storage::os::unix::ffi::OsStrExt;
 
 /// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -5,19 +5,19 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::access_error::reason_at;
-use super::beneath;
+use super::{beneath, os};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
 use crate::base::value::{Text, Value};
+use crate::storage::os::fd::AsFd;
+use crate::storage::os::unix::fs::OpenOptionsExt;
 
 /// Identifies a state of a file or folder.
 ///
@@ -50,7 +50,7 @@ pub(super) struct SettledBefore((i64, i64));
 impl SettledBefore {
     /// For fingerprints taken from now on.
     pub(super) fn now() -> SettledBefore {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = os::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let read_until_settled = now.saturating_sub(SETTLED);
         SettledBefore((
             i64::try_from(read_until_settled.as_secs()).unwrap_or(i64::MAX),
@@ -94,7 +94,7 @@ impl DiskFingerprint {
     /// A time in the future means that nobody is writing the file, unless the clock of a file server is
     /// slightly ahead.
     fn unsettled(&self, settle: Duration) -> Option<Duration> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = os::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (seconds, nanoseconds) = self.modified;
         let written =
             Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
@@ -389,12 +389,12 @@ pub fn names(folder: &Path) -> Vec<String> {
 /// folder. `None` if the current folder is needed but deleted.
 pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
     let path = home(path);
-    if path.is_absolute() {
+    if path.has_root() {
         return Some(lexical(&path));
     }
     let base = base.map(|base| home(Path::new(base.strip_prefix("yaml_fs://").unwrap_or(base))));
     let joined = base.unwrap_or_default().join(path);
-    let absolute = if joined.is_absolute() { joined } else { std::env::current_dir().ok()?.join(joined) };
+    let absolute = if joined.has_root() { joined } else { std::env::current_dir().ok()?.join(joined) };
     Some(lexical(&absolute))
 }
 

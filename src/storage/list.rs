@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::storage::os::unix::ffi::OsStrExt;
 
 /// A folder of a tree.
 #[derive(PartialEq, Eq, Debug)]

@@ -10,6 +10,7 @@ pub mod fs;
 pub mod git;
 pub mod list;
 pub mod location;
+pub(crate) mod os;
 pub mod path_context;
 mod permissions;
 mod private;

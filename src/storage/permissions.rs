@@ -4,7 +4,6 @@
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
@@ -12,6 +11,7 @@ use rustix::io::Errno;
 
 use super::access_error::user;
 use super::fs::reason;
+use crate::storage::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
 /// The largest size of an attribute on Linux, and of the list of attribute names.
 const MAX_ATTRIBUTE: usize = 65_536;

@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, fstat, renameat, unlinkat};
@@ -16,6 +15,7 @@ use rustix::io::Errno;
 use super::access_error::user;
 use super::beneath;
 use super::fs::{DiskFingerprint, SettledBefore, display, reason};
+use crate::storage::os::unix::fs::PermissionsExt as _;
 
 /// An open folder of private files.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl PrivateFolder {
 
     /// Opens a folder. A missing one is created, with its parents, for this user alone.
     pub fn make(path: &Path) -> Result<PrivateFolder, String> {
-        use std::os::unix::fs::DirBuilderExt as _;
+        use crate::storage::os::unix::fs::DirBuilderExt as _;
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| message(path, error))?;
         PrivateFolder::open(path)

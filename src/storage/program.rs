@@ -5,13 +5,14 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::storage::os::unix::process::CommandExt as _;
 
 /// The reason for a failed program.
 #[derive(Clone, PartialEq, Eq, Debug)]

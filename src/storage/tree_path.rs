@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, Mode, mkdirat};
@@ -14,6 +13,7 @@ use super::access_error::reason_at;
 use super::beneath;
 use super::fs::{display, folder_unreadable};
 use crate::base::error::{Fault, Kind, Result};
+use crate::storage::os::unix::fs::{MetadataExt, fchown};
 
 /// The real path of a tree's root folder.
 pub fn root(root: &Path) -> Result<PathBuf> {

@@ -12,15 +12,16 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Seek};
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
+
+use crate::storage::os::fd::OwnedFd;
+use crate::storage::os::unix::ffi::OsStrExt;
+use crate::storage::os::unix::fs::MetadataExt;
 
 /// A watch on the folders of an inventory.
 #[derive(Debug)]

@@ -9,7 +9,6 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,7 @@ use super::fs::{DiskFingerprint, SettledBefore, display, reason};
 use super::{beneath, permissions};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
+use crate::storage::os::unix::fs::MetadataExt;
 
 /// The lock file in the root folder of a tree. It is hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";

@@ -13,7 +13,7 @@ use crate::yaml::compose::compose;
 use crate::yaml::to_value;
 
 /// Maximum size of a file with answers, in bytes: an inventory of thousands of nodes has hundreds of megabytes.
-const LARGEST: usize = 1 << 32;
+const LARGEST: usize = u32::MAX as usize;
 
 /// The answers of another program.
 #[derive(Clone, Debug)]

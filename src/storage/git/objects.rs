@@ -36,7 +36,7 @@ impl TreeEntry {
 
 /// All files and links of a commit, by path, and the paths of its submodules. Paths that lead out of the tree are skipped.
 pub fn entries(place: In<'_>, commit: &str) -> Result<(BTreeMap<PathBuf, TreeEntry>, Vec<PathBuf>), Failure> {
-    use std::os::unix::ffi::OsStrExt as _;
+    use crate::storage::os::unix::ffi::OsStrExt as _;
     let mut command = git(place);
     command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
     let listing = output(command, b"", LOCAL)?;
@@ -253,7 +253,7 @@ impl Tree {
 
     /// The entry at a path after all links on it are followed.
     pub fn follow(&self, path: PathBuf) -> Met<'_> {
-        use std::os::unix::ffi::OsStrExt as _;
+        use crate::storage::os::unix::ffi::OsStrExt as _;
         let (mut path, mut links) = (path, 0);
         'anew: loop {
             let mut at = PathBuf::new();

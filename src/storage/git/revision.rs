@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -18,6 +17,7 @@ use super::{Blob, GitFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
 use crate::storage::fs::{self, display, link_target, real, reason};
+use crate::storage::os::unix::ffi::OsStrExt as _;
 use crate::storage::{FoundFile, TreeLimits, folders};
 
 /// Maximum size of a file in bytes: the largest value of `limit_file_size`.
@@ -92,6 +92,22 @@ impl Revision {
         Ok(Revision { prefix: format!("{name}:"), top, tree: Tree { entries, targets }, blobs })
     }
 
+    /// A tree that was never on disk: texts by their paths below the folder `top`. Its paths are those that the
+    /// files would have there. A path that leads out of the folder is skipped.
+    pub fn in_memory(top: &Path, texts: &BTreeMap<String, String>) -> Revision {
+        let (mut entries, mut blobs) = (BTreeMap::new(), BTreeMap::new());
+        let is_inside =
+            |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        for (path, text) in texts.iter().filter(|(path, _)| is_inside(path)) {
+            // The name of an object; the tree does not change, so the path is enough.
+            let object: Arc<str> = path.as_str().into();
+            entries.insert(path.into(), TreeEntry { link: false, object: object.clone(), size: text.len() });
+            blobs.insert(object.clone(), Arc::new(Blob { object, bytes: text.as_bytes().into() }));
+        }
+        let tree = Tree { entries, targets: BTreeMap::new() };
+        Revision { prefix: format!("{}/", display(top)), top: top.to_owned(), tree, blobs }
+    }
+
     /// The path of a folder in the revision, for example `main:classes`. A folder outside of the repository
     /// keeps its path.
     pub fn place(&self, folder: PathBuf) -> PathBuf {
@@ -112,7 +128,9 @@ impl Revision {
         for _ in 0..=MAX_LINKS {
             let mut ancestors: Vec<&Path> = folder.ancestors().collect();
             ancestors.reverse();
-            if let Some(top) = ancestors.iter().find(|outer| real(outer).as_ref() == Some(&self.top)) {
+            if let Some(top) =
+                ancestors.iter().find(|outer| **outer == self.top || real(outer).as_ref() == Some(&self.top))
+            {
                 return folder.strip_prefix(top).ok().map(Path::to_path_buf);
             }
             let (link, target) =
