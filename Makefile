@@ -14,6 +14,7 @@ LONG := class_patterns differential edit_corpus faults fuzz limits merge_options
 EXPLORER := src/analysis/graph/explorer
 # The extension for Visual Studio Code.
 VSCODE := editors/vscode
+PLAYGROUND := crates/playground/page
 ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
@@ -21,7 +22,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer test-site test-vscode vscode test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -47,6 +48,15 @@ explorer: .venv-node/.tools ## the script of the page of a graph, from its sourc
 
 test-explorer: build .venv-node/.tools ## the page of a graph in a Chromium, with axe; the script is what its sources give
 	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run check && RECLASS=$(CURDIR)/$(BIN)/reclass $(NODE) npm test
+
+playground: build/playground/.built ## the engine in a browser, into build/playground; needs a compiler for WebAssembly
+
+build/playground/.built: crates/playground/build $(ENGINE) $(wildcard $(PLAYGROUND)/*.*) .venv-node/.tools
+	$(NODE) crates/playground/build
+	@touch $@
+
+test-playground: playground docs ## the engine for WebAssembly in Node, and the playground of the site in a Chromium
+	cd $(PLAYGROUND) && $(NODE) npm test
 
 test-site: docs .venv-node/.tools ## the copy buttons of the documentation site in a Chromium
 	test -d $(EXPLORER)/node_modules/playwright-core || { cd $(EXPLORER) && $(NODE) npm ci; }
@@ -180,6 +190,7 @@ release-notes: ## the notes of the version, from CHANGELOG.md
 	@$(PYTHON) -m supply.notes $(TAG)
 
 docs: .venv-docs/.tools ## the documentation site, into build/docs; no warning and no broken link within
+	@if crates/playground/build --check; then $(MAKE) --no-print-directory playground; fi
 	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
 lint-prose: .venv-docs/.tools ## the English of the pages, by Vale with Google's style; fetches them from GitHub
@@ -193,7 +204,7 @@ man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-kapitan .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules $(VSCODE)/node_modules $(VSCODE)/dist docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-kapitan .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules $(VSCODE)/node_modules $(VSCODE)/dist $(PLAYGROUND)/node_modules docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.

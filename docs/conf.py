@@ -27,7 +27,7 @@ html_baseurl = addresses["homepage"]
 source_url = addresses["repository"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
-extensions += ["groups", "links", "manuals", "modules", "sessions"]
+extensions += ["groups", "links", "manuals", "modules", "playground", "sessions"]
 exclude_patterns = ["_build"]
 highlight_language = "text"
 # Two hyphens begin an option.
