@@ -164,7 +164,7 @@ function show(given: Answer): void {
   draw();
   list();
   underline();
-  document.getElementById("playground")?.setAttribute("data-took", (performance.now() - asked).toFixed(1));
+  document.getElementById("play")?.setAttribute("data-took", (performance.now() - asked).toFixed(1));
 }
 
 function draw(): void {
@@ -217,5 +217,5 @@ async function start(top: HTMLElement): Promise<void> {
   window.addEventListener("hashchange", () => void unpacked(window.location.hash).then((found) => found && load(found)));
 }
 
-const top = document.getElementById("playground");
+const top = document.getElementById("play");
 if (top) start(top).catch((error: unknown) => { status.textContent = String(error); });

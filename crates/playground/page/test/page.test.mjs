@@ -7,6 +7,7 @@ import { after, before, test as always } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
+import { packed } from "../share.ts";
 import { examples, part, printed } from "./examples.mjs";
 
 const site = fileURLToPath(new URL("../../../../build/docs", import.meta.url));
@@ -43,16 +44,17 @@ after(async () => {
 
 /** Does something, and waits for the answer to it. */
 async function answered(act) {
-  await page.evaluate(() => document.getElementById("playground")?.removeAttribute("data-took"));
+  await page.evaluate(() => document.getElementById("play")?.removeAttribute("data-took"));
   await act();
-  await page.waitForSelector("#playground[data-took]");
-  return Number(await page.getAttribute("#playground", "data-took"));
+  await page.waitForSelector("#play[data-took]");
+  return Number(await page.getAttribute("#play", "data-took"));
 }
 const open = (fragment = "") => answered(async () => {
   await page.goto("about:blank");
   await page.goto(`${address}/playground.html${fragment}`);
 });
-const output = () => page.textContent("#playground .output");
+const press = (label) => page.click(`#play .bar button >> text=${label}`);
+const output = () => page.textContent("#play .output");
 const type = (text) => answered(() => page.keyboard.insertText(text));
 
 test("each example of the language opens with the answer of the page", async () => {
@@ -63,7 +65,7 @@ test("each example of the language opens with the answer of the page", async () 
   for (const [index, { line, files, parts, sessions, node }] of examples.entries()) {
     const about = `docs/language.md:${line}`;
     await answered(() => page.evaluate((fragment) => { location.hash = fragment; }, new URL(links[index], address).hash));
-    const paths = await page.$$eval("#playground .files button", (buttons) => buttons.map((button) => button.textContent));
+    const paths = await page.$$eval("#play .files button", (buttons) => buttons.map((button) => button.textContent));
     assert.deepEqual(paths, Object.keys(files).sort(), about);
     for (const one of parts.filter((one) => one.node === node)) assert.equal(part(await output(), one.name), one.text, about);
     for (const { command, output: expected } of sessions) {
@@ -78,35 +80,35 @@ test("each example of the language opens with the answer of the page", async () 
 
 test("an error is shown with its place, which opens the file", async () => {
   await open();
-  await page.click("#playground .files button >> text=nodes/web1.yml");
-  await page.click("#playground .cm-content");
+  await page.click("#play .files button >> text=nodes/web1.yml");
+  await page.click("#play .cm-content");
   await page.keyboard.press("Control+End");
   await type("  bad: ${adress}\n");
-  const problem = page.locator("#playground .problems .error");
+  const problem = page.locator("#play .problems .error");
   assert.match(await problem.textContent(), /nodes\/web1\.yml:7:8.*reference-not-found.*help: .*address/s);
   assert.match(await output(), /error\[reference-not-found\]/);
-  assert.equal(await page.locator("#playground .files .bad").textContent(), "nodes/web1.yml");
-  assert.ok(await page.locator("#playground .cm-lintRange-error, #playground .cm-lintPoint-error").count());
-  await page.click("#playground .files button >> text=classes/ntp.yml");
+  assert.equal(await page.locator("#play .files .bad").textContent(), "nodes/web1.yml");
+  assert.ok(await page.locator("#play .cm-lintRange-error, #play .cm-lintPoint-error").count());
+  await page.click("#play .files button >> text=classes/ntp.yml");
   await problem.locator("button").first().click();
-  assert.equal(await page.textContent("#playground .files [aria-current]"), "nodes/web1.yml");
-  assert.match(await page.textContent("#playground .cm-activeLine"), /bad:/);
+  assert.equal(await page.textContent("#play .files [aria-current]"), "nodes/web1.yml");
+  assert.match(await page.textContent("#play .cm-activeLine"), /bad:/);
 });
 
 test("explain shows where the values are from", async () => {
   await open();
-  await page.click("#playground .views button >> text=Explain");
+  await page.click("#play .views button >> text=Explain");
   assert.match(await output(), /time\.example\.com.*classes\/ntp\.yml:3/s);
 });
 
 test("a link holds the inventory", async () => {
   await open();
-  await page.click("#playground .cm-content");
+  await page.click("#play .cm-content");
   await page.keyboard.press("Control+End");
   await type("  town: Zürich\n");
   const before = await output();
-  await page.click("text=Copy link");
-  await page.waitForFunction(() => document.querySelector("#playground .status")?.textContent.includes("clipboard"));
+  await press("Copy link");
+  await page.waitForFunction(() => document.querySelector("#play .status")?.textContent.includes("clipboard"));
   const link = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(link.startsWith(`${address}/playground.html#z=`) && link.length < 500, link);
   await open(new URL(link).hash);
@@ -125,32 +127,46 @@ test("files are added, renamed and removed, and the node is chosen", async () =>
     page.once("dialog", (dialog) => dialog.accept(answer));
     return act();
   });
-  await prompted("nodes/db1.yml", () => page.click("text=New file"));
-  await answered(() => page.selectOption("#playground select", "db1"));
+  await prompted("nodes/db1.yml", () => press("New file"));
+  await answered(() => page.selectOption("#play select", "db1"));
   assert.match(await output(), /node: db1/);
-  await prompted("nodes/db2.yml", () => page.click("text=Rename"));
-  assert.deepEqual(await page.$$eval("#playground option", (all) => all.map((one) => one.value)), ["db2", "web1"]);
-  await answered(() => page.click("text=Remove"));
-  assert.deepEqual(await page.$$eval("#playground option", (all) => all.map((one) => one.value)), ["web1"]);
+  await prompted("nodes/db2.yml", () => press("Rename"));
+  assert.deepEqual(await page.$$eval("#play option", (all) => all.map((one) => one.value)), ["db2", "web1"]);
+  await answered(() => press("Remove"));
+  assert.deepEqual(await page.$$eval("#play option", (all) => all.map((one) => one.value)), ["web1"]);
 });
 
 test("what nests too deep is an error, and the page goes on", async () => {
   await open();
-  await page.click("#playground .cm-content");
+  await page.click("#play .cm-content");
   await page.keyboard.press("Control+End");
-  await type(`  deep: ${"[".repeat(5000)}${"]".repeat(5000)}\n`);
+  // Not deeper: the editor reads the text too, and by recursion.
+  await type(`  deep: ${"[".repeat(500)}${"]".repeat(500)}\n`);
   assert.match(await output(), /limit_depth/);
   await answered(() => page.keyboard.press("Control+z"));
   assert.match(await output(), /time\.example\.com/);
 });
 
+test("the stack of a worker is enough for what nests as deep as it may", async () => {
+  const nested = Array.from({ length: 90 }, (_, depth) => `${" ".repeat(depth + 2)}a:`).join("\n");
+  const chain = Array.from({ length: 90 }, (_, number) => `  k${number}: \${k${number + 1}}`).join("\n");
+  const deep = `x: ${"[".repeat(900)}${"]".repeat(900)}\n`;
+  const classes = Array.from({ length: 90 }, (_, number) => [`classes/c${number}.yml`, number < 89 ? `classes: [c${number + 1}]\n` : "{}\n"]);
+  const node = `classes: [c0]\nparameters:\n${chain}\n  k90: end\n${nested} 1\n`;
+  const files = { ...Object.fromEntries(classes), "nodes/a.yml": node, "reclass-config.yml": deep };
+  await open(await packed({ files, node: null }));
+  assert.match(await output(), /k0: end/);
+  await open(await packed({ files: { "nodes/a.yml": "{}\n", "reclass-config.yml": deep.replaceAll("[", "[".repeat(9)) }, node: null }));
+  assert.match(await output(), /exceeds the limit of 1000/);
+});
+
 test("nothing is requested after the page is loaded", async () => {
   await open();
   requests.length = 0;
-  await page.click("#playground .cm-content");
+  await page.click("#play .cm-content");
   for (const key of "  a: b") await type(key);
-  await page.click("#playground .views button >> text=Explain");
-  await page.click("text=Copy link");
+  await page.click("#play .views button >> text=Explain");
+  await press("Copy link");
   await page.waitForTimeout(500);
   assert.deepEqual(requests.filter((url) => !url.startsWith("blob:")), []);
 });
@@ -167,7 +183,7 @@ test("the playground is small", async (t) => {
 
 test("a key has its answer at once", async (t) => {
   await open();
-  await page.click("#playground .cm-content");
+  await page.click("#play .cm-content");
   await page.keyboard.press("Control+End");
   await type("  note: ");
   const times = [];
