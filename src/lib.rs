@@ -32,7 +32,7 @@
 // The examples on the page for users of the library are tested too.
 #![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]
 
-// What a target without a system, that of the playground, has in their place.
+// The playground has no system: there, these names are those of calls that fail.
 #[cfg(not(unix))]
 extern crate closed as rustix;
 #[cfg(not(unix))]

@@ -170,14 +170,14 @@ mod tests {
         let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
         let files = [
             text("classes/ntp.yml", "parameters: {ntp: a}"),
-            text("nodes/web1.yml", "classes: [ntp]\nparameters: {ntp: ${x}}"),
+            text("nodes/web1.yml", "classes: [ntp]\nparameters:\n  ntp: ${x}"),
             text("../nodes/out.yml", ""),
         ];
         let asked = Asked { files: files.into(), node: None, time: String::new() };
         let reply = answered(&asked);
         assert_eq!(reply.nodes, ["web1".into()]);
         assert!(reply.messages.starts_with("error[reference-not-found]"), "{}", reply.messages);
-        assert!(reply.messages.contains("/srv/salt/reclass/nodes/web1.yml:2:19"), "{}", reply.messages);
+        assert!(reply.messages.contains("/srv/salt/reclass/nodes/web1.yml:3:8"), "{}", reply.messages);
         assert_eq!(reply.findings.len(), 1);
     }
 }
