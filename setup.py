@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-EXAMPLES = ("ansible", "database", "inventory", "reactor", "states")
+EXAMPLES = ("ansible", "ci", "database", "fleet", "inventory", "reactor", "states")
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]*)\)")
 
 

@@ -7,6 +7,7 @@ from pages import put
 from sphinx.application import Sphinx
 
 KINDS = {
+    "engines": "Engine",
     "pillar": "External pillar",
     "tops": "Master tops",
     "modules": "Execution module",

@@ -36,6 +36,9 @@ def test_a_master_that_is_well(write: Write) -> None:
     report = _check.check(options({"inventory_base_uri": str(base)}))
     assert (report["problems"], report["remarks"], report["retcode"]) == ([], [], 0)
     [inventory] = report["inventories"]
+    [source] = inventory.pop("sources")
+    assert source["source"] == str(base)
+    assert inventory.pop("revision") == source["fingerprint"][:8]
     assert inventory == {
         "configured": ["ext_pillar", "master_tops"],
         "nodes": [f"{base}/nodes"],

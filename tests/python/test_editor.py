@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -66,6 +67,8 @@ def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> Non
         "-    address: 10.0.0.1  # of the router\n+    address: 10.0.0.2  # of the router\n",
         "old": {"parameters": {"_param": {"address": "10.0.0.1"}}},
         "new": {"parameters": {"_param": {"address": "10.0.0.2"}}},
+        "hash_before": hashlib.sha256(before.encode()).hexdigest(),
+        "hash_after": hashlib.sha256(after.encode()).hexdigest(),
         "warning": None,
     }
     assert path.read_text() == before

@@ -225,7 +225,8 @@ impl Editor {
     }
 
     /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file), their `diff`
-    /// and their data, `old` and `new`, and a `warning` or `None`. Secrets are hidden.
+    /// and their data, `old` and `new`, the SHA-256 of the files, `hash_before` and `hash_after`, and a `warning`
+    /// or `None`. Secrets are hidden.
     fn edit<'py>(
         &self,
         py: Python<'py>,
@@ -256,11 +257,21 @@ impl Editor {
         result.set_item("before", before.map(|text| text.shown))?;
         result.set_item("after", after.map(|text| text.shown))?;
         result.set_item("diff", diff)?;
+        result.set_item("hash_before", sha256(py, edited.before.as_deref())?)?;
+        result.set_item("hash_after", sha256(py, edited.after.as_deref())?)?;
         result.set_item("warning", edited.warning)?;
         result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(result)
     }
+}
+
+/// The SHA-256 of a file, as Python has it: the texts of the answer are without secrets, so the caller cannot
+/// compute it.
+fn sha256<'py>(py: Python<'py>, bytes: Option<&[u8]>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let hash =
+        |bytes: &[u8]| py.import("hashlib")?.call_method1("sha256", (bytes,))?.call_method0("hexdigest");
+    bytes.map(hash).transpose()
 }
 
 /// Whether soft metadata are in etcd, and not in files.

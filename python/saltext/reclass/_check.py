@@ -6,18 +6,16 @@ of the master.
 
 from __future__ import annotations
 
-import datetime
 import logging
 import os
 import pwd
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _versions, guard
+from saltext.reclass import _revision, _versions, guard
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -38,7 +36,7 @@ def at_start(opts: Mapping[str, Any]) -> None:
     if opts.get("__role") != "master" or opts.get("__cli") == "salt-run":
         return
     texts = [f"the configuration of the master cannot work: {problem}" for problem in _forms(opts)]
-    for places, given in _configured(opts):
+    for places, given in configured(opts):
         begin = f"the options of reclass in {' and '.join(places)} cannot work"
         texts += [f"{begin}: {problem}" for problem in _options(given, opts)[1]]
     for text in texts:
@@ -51,18 +49,18 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     """The report; ``retcode`` is 1 if there are problems."""
     report: dict[str, Any] = {"user": _user(os.geteuid()), "inventories": []}
     problems = _forms(opts)
-    configured = _configured(opts)
-    if not configured and not problems:
+    entries = configured(opts)
+    if not entries and not problems:
         problems.append("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
     remarks = []
-    if len(configured) > 1:
+    if len(entries) > 1:
         remarks.append("the entries of ext_pillar and master_tops have different options")
     tops = isinstance(opts.get("master_tops") or {}, Mapping)
-    if configured and tops and not any("master_tops" in places for places, _ in configured):
+    if entries and tops and not any("master_tops" in places for places, _ in entries):
         remarks.append("master_tops has no 'reclass': the applications of the nodes are no states")
-    if configured and not any("ext_pillar" in places for places, _ in configured):
+    if entries and not any("ext_pillar" in places for places, _ in entries):
         remarks.append("ext_pillar has no 'reclass': minions get no pillar from it")
-    for places, given in configured:
+    for places, given in entries:
         with _warnings(remarks):
             inventory, wrong = _options(given, opts)
         if not wrong:
@@ -123,7 +121,7 @@ def _mappings(opts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(option, entry) for option, entry in entries if isinstance(entry, Mapping)]
 
 
-def _configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
+def configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     """The entries for reclass without duplicates, each with the names of its options."""
     entries = [(option, entry) for option, entry in _mappings(opts) if "reclass" in entry]
     found: list[tuple[list[str], Any]] = []
@@ -187,7 +185,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
         # The first request of a process only lists the folders; the watch begins with the second one.
         opened.nodes()
         watching = opened.cache_info()["watching"]
-        states = opened.fetch_states()
+        sources = _revision.sources(settings, opened)
         empty = [f"'{row['file']}' is empty: a full disk leaves such files" for row in opened.empty_files()]
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -196,9 +194,9 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     more = len(empty) - _SHOWN
     named = [*empty[:_SHOWN], *([f"{more} more files are empty"] if more > 0 else [])]
     (wrong if settings.get("empty_files") == "error" else remarks).extend(named)
-    if states:
-        inventory["fetched"] = [_fetched(state) for state in states]
-        wrong += [state["stale"] for state in states if state["stale"]]
+    inventory["revision"] = _revision.text(sources)
+    inventory["sources"] = sources
+    wrong += [source["stale"] for source in sources if "stale" in source]
     if folders:
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
     else:
@@ -211,19 +209,6 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
             f"symbolic or hard links, or inotify has no room left: {_inotify()}"
         )
     return wrong
-
-
-def _fetched(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A repository or an etcd: which commits are served, and how old they are."""
-    fetched = state["fetched"]
-    if fetched is None:
-        return {"source": state["source"]}
-    return {
-        "source": state["source"],
-        **({"commits": state["commits"]} if state["commits"] else {}),
-        "time": datetime.datetime.fromtimestamp(fetched).astimezone().isoformat(timespec="seconds"),
-        "age": max(0, round(time.time() - fetched)),
-    }
 
 
 def _guard(opts: Mapping[str, Any]) -> tuple[list[str], list[str]]:

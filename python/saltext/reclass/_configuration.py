@@ -50,7 +50,7 @@ def earlier_pillar(
 
     ``None`` if the settings of the entry do not use it.
     """
-    at, settings = _chosen(opts, inventory or 1) if _entries(opts) else (0, {})
+    at, settings = _chosen(opts, inventory or 1) if entries(opts) else (0, {})
     if not settings.get("propagate_pillar_data_to_reclass"):
         return None
     import salt.utils.minions
@@ -71,7 +71,7 @@ def earlier_pillar(
     return dict(data)
 
 
-def _entries(opts: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+def entries(opts: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
     """The indices and settings of the entries ``reclass`` of ``ext_pillar``."""
     return [
         (at, settings_of(entry["reclass"], opts))
@@ -81,15 +81,15 @@ def _entries(opts: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _chosen(opts: Mapping[str, Any], inventory: int | str) -> tuple[int, dict[str, Any]]:
-    entries = _entries(opts)
+    known = entries(opts)
     if isinstance(inventory, int):
-        found = entries[inventory - 1 : inventory] if inventory > 0 else []
+        found = known[inventory - 1 : inventory] if inventory > 0 else []
     else:
-        found = [entry for entry in entries if entry[1].get("inventory_base_uri") == inventory]
+        found = [entry for entry in known if entry[1].get("inventory_base_uri") == inventory]
     if not found:
-        known = ", ".join(repr(settings.get("inventory_base_uri")) for _, settings in entries)
+        names = ", ".join(repr(settings.get("inventory_base_uri")) for _, settings in known)
         raise RefusedError(
-            f"ext_pillar has no inventory {inventory!r}; its entries 'reclass' are {known or 'none'}"
+            f"ext_pillar has no inventory {inventory!r}; its entries 'reclass' are {names or 'none'}"
         )
     return found[0]
 
@@ -114,7 +114,7 @@ def of_minion(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_options(opts: Mapping[str, Any]) -> dict[str, Any] | None:
-    for _, settings in _entries(opts):
+    for _, settings in entries(opts):
         return settings
     tops = opts.get("master_tops")
     if isinstance(tops, Mapping) and "reclass" in tops:

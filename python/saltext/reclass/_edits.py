@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saltext.reclass import _audit
 from saltext.reclass._salt import RefusedError, missing
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
@@ -72,7 +73,7 @@ def set_param(
         test=bool(test),
         store=text(store),
     )
-    return _param_result(edit, name, "set", "set already", test)
+    return _param_result(edit, name, "set", "set already", test, text(store))
 
 
 def delete_param(
@@ -88,7 +89,7 @@ def delete_param(
     edit = _editor(settings).delete_cluster_param(
         name, text(cluster), text(file_name), test=bool(test), store=text(store)
     )
-    return _param_result(edit, name, "deleted", "absent already", test)
+    return _param_result(edit, name, "deleted", "absent already", test, text(store))
 
 
 # Maximum number of attempts if another process creates and deletes the node meanwhile.
@@ -210,8 +211,10 @@ def _editor(settings: Settings) -> Any:
     return Editor(**settings)
 
 
-def _param_result(edit: Mapping[str, Any], name: str, done: str, already: str, test: bool) -> dict[str, Any]:
-    result = _result(edit, f"parameter '{name}'", done, already, test)
+def _param_result(
+    edit: Mapping[str, Any], name: str, done: str, already: str, test: bool, store: str
+) -> dict[str, Any]:
+    result = _result(edit, f"parameter '{name}'", done, already, test, store)
     for when in ("old", "new"):
         found = params_in(edit[when])
         if name in found:
@@ -219,10 +222,14 @@ def _param_result(edit: Mapping[str, Any], name: str, done: str, already: str, t
     return result
 
 
-def _result(edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool) -> dict[str, Any]:
+def _result(
+    edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool, store: str = "file"
+) -> dict[str, Any]:
     if not edit["changed"]:
         comment = f"{subject} is {already}"
     else:
+        if not test:
+            _audit.edited(edit, subject, done, store)
         comment = f"{subject} {'would be' if test else 'has been'} {done}"
     return {
         "changed": edit["changed"],

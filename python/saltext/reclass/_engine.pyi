@@ -15,8 +15,8 @@ class Editor:
     An edit takes a lock, changes the bytes of one entry and keeps all other bytes. The file is replaced
     in one step or not at all. The result is a dict: ``path``, ``changed``, the texts ``before`` and
     ``after`` (``None`` for no file), their unified ``diff``, and their data, ``old`` and ``new``. Secrets
-    are ``***``. With ``test``, nothing is written. Values that contain references or queries need
-    ``interpolate``.
+    are ``***``. ``hash_before`` and ``hash_after`` are the SHA-256 of the file as it is (``None`` for no
+    file). With ``test``, nothing is written. Values that contain references or queries need ``interpolate``.
 
     Raises :class:`~saltext.reclass.ReclassError` with the codes ``edit-refused``, ``edit-reference``,
     ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``, and

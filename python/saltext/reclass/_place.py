@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import salt.exceptions
-from saltext.reclass import _commands, _configuration, _edits
+from saltext.reclass import _audit, _commands, _configuration, _edits
 from saltext.reclass._salt import RefusedError, describe
 
 Function = Callable[..., Any]
@@ -42,6 +42,10 @@ class Place:
     def is_read_by_people(self) -> bool:
         """Whether ``salt-run`` prints the answer, and nobody asked for another form."""
         return self.opts.get("__cli") == "salt-run" and not self.opts.get("output")
+
+    def caller(self, function: str, given: Mapping[str, Any], of_job: Mapping[str, Any]) -> _audit.Caller:
+        """Who called a function: Salt has it in arguments on a minion, and in the globals of a runner."""
+        return _audit.Caller(function, given.get("__pub_user"), given.get("__pub_jid"))
 
     def settings(self, *minions: Any) -> dict[str, Any]:
         """The settings of the inventory, with the grains of those minions that the function renders."""
@@ -101,16 +105,22 @@ class OfRunner(Place):
     # The only one that Salt prints without a traceback.
     error = salt.exceptions.NotImplemented
 
+    def caller(self, function: str, given: Mapping[str, Any], of_job: Mapping[str, Any]) -> _audit.Caller:
+        fire = self.salt.get("event.send")
+        return _audit.Caller(function, of_job.get("__user__"), of_job.get("__jid__"), fire)
+
     def settings(self, *minions: Any) -> dict[str, Any]:
         settings = _configuration.of_master(self.opts, self.inventory)
-        return self._with_grains(settings, minions) if minions else settings
+        return self.with_grains(settings, minions) if minions else settings
 
     def settings_of_tops(self, minion: Any) -> dict[str, Any]:
         if self.inventory is not None:
             return self.settings(minion)
-        return self._with_grains(_configuration.of_tops(self.opts), (minion,))
+        return self.with_grains(_configuration.of_tops(self.opts), (minion,))
 
-    def _with_grains(self, settings: dict[str, Any], minions: tuple[Any, ...]) -> dict[str, Any]:
+    def with_grains(self, settings: dict[str, Any], minions: tuple[Any, ...]) -> dict[str, Any]:
+        """The settings with the grains that the master has cached."""
+
         def cached() -> dict[str, Any]:
             names = [_edits.text(minion) for minion in minions]
             given: dict[str, Any] = {"tgt": names, "tgt_type": "list"}
@@ -156,7 +166,8 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
                 bound = signature.bind(here, *args, **given)
             except TypeError as error:
                 raise RefusedError(f"{function.__name__}: {error}") from None
-            return function(*bound.args, **bound.kwargs)
+            with _audit.called(here.caller(function.__name__, kwargs, globals())):
+                return function(*bound.args, **bound.kwargs)
         except (KeyboardInterrupt, SystemExit, GeneratorExit, place.error):
             raise
         except salt.exceptions.SaltException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from saltext.reclass import _classify, _edits
+from saltext.reclass import _audit, _classify, _edits
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import describe
 from saltext.reclass.errors import NodeNotFoundError
@@ -20,7 +20,7 @@ def node_present(settings: Configured, test: bool, name: Any, **given: Any) -> R
     def edit() -> Mapping[str, Any]:
         return _edits.put_node(settings(), name, test=test, **given)
 
-    return _result(name, edit, test)
+    return _result("node_present", name, edit, test)
 
 
 def node_absent(settings: Configured, test: bool, name: Any) -> Result:
@@ -32,7 +32,7 @@ def node_absent(settings: Configured, test: bool, name: Any) -> Result:
         except NodeNotFoundError:
             return {"changed": False, "comment": f"node '{text(name)}' is absent already"}
 
-    return _result(name, edit, test)
+    return _result("node_absent", name, edit, test)
 
 
 def param_present(
@@ -44,12 +44,14 @@ def param_present(
         done = _edits.set_param(settings(), name, value, test=test, **given)
         return done if show_changes else {**done, "changes": {"diff": "<show_changes=False>"}}
 
-    return _result(name, edit, test)
+    return _result("cluster_param_present", name, edit, test)
 
 
 def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
     """A soft parameter does not exist."""
-    return _result(name, lambda: _edits.delete_param(settings(), name, test=test, **given), test)
+    return _result(
+        "cluster_param_absent", name, lambda: _edits.delete_param(settings(), name, test=test, **given), test
+    )
 
 
 def dynamic_node_present(
@@ -68,13 +70,14 @@ def dynamic_node_present(
             "changes": changes,
         }
 
-    return _result(name, edit, test)
+    return _result("dynamic_node_present", name, edit, test)
 
 
-def _result(name: Any, edit: Callable[[], Mapping[str, Any]], test: bool) -> Result:
+def _result(state: str, name: Any, edit: Callable[[], Mapping[str, Any]], test: bool) -> Result:
     """The result of an edit. Any error makes the state fail."""
     try:
-        done = edit()
+        with _audit.called(_audit.Caller(f"the state {state}")):
+            done = edit()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - otherwise it would end the process of the job

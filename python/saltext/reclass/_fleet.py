@@ -1,0 +1,228 @@
+"""Finds the nodes that a change touches and the minions that have not got it, and refreshes these.
+
+No answer has a value: it has names of nodes and paths of parameters.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._metadata import opened
+from saltext.reclass._salt import RefusedError
+
+Execute = Callable[..., Mapping[str, Any]]
+"""Salt's runner function ``salt.execute``."""
+
+# Seconds that a minion may take for its new pillar.
+_TIMEOUT = 60
+# A minion needs no package of ours for it: it hashes what it has below the keys of its own node. All minions
+# can read a question that Salt publishes, so the names of the keys are hashed too, with a random number.
+_DIGEST = (
+    "{%- set ours = {} -%}{%- for key in pillar if (nonce ~ key) | sha256 in keys -%}"
+    "{%- do ours.update({key: pillar[key]}) -%}{%- endfor -%}{{ (nonce ~ (ours | json)) | sha256 }}"
+)
+_ERRORS = "{{ '_errors' in pillar }}"
+
+
+def impact(difference: Mapping[str, Any]) -> dict[str, Any]:
+    """The nodes and paths of a difference of the engine."""
+    breaks = {one["node"] for kind in ("broken", "unrendered", "otherwise") for one in difference[kind]}
+    names = breaks | {*difference["added"], *(one["node"] for one in difference["mended"])}
+    paths: dict[str, int] = {}
+    for change in difference["changes"]:
+        names.update(change["nodes"])
+        paths[_path(change)] = paths.get(_path(change), 0) + len(change["nodes"])
+    return {
+        "old": difference["old"],
+        "new": difference["new"],
+        "nodes": difference["nodes"],
+        "differ": difference["touched"],
+        "names": sorted(names),
+        "breaks": sorted(breaks),
+        "removed": sorted(difference["removed"]),
+        "paths": dict(sorted(paths.items())),
+    }
+
+
+def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None]) -> dict[str, Any]:
+    """The minions whose cached pillars differ. ``updated`` is the time when a pillar was cached."""
+    paths: dict[str, set[str]] = {}
+    breaks: set[str] = set()
+    for difference in (cause["difference"] for cause in comparison["causes"]):
+        found = impact(difference)
+        breaks.update(found["breaks"])
+        for name in (*found["names"], *found["removed"]):
+            paths.setdefault(name, set())
+        for change in difference["changes"]:
+            for name in change["nodes"]:
+                paths[name].add(_path(change))
+    details: dict[str, dict[str, Any]] = {}
+    for name in sorted(paths):
+        at = updated(name)
+        age = None if at is None else max(0, round(time.time() - at))
+        details[name] = {"age": age, "paths": sorted(paths[name])}
+    return {
+        "compared": comparison["nodes"],
+        "differ": len(details),
+        "oldest": max((one["age"] or 0 for one in details.values()), default=None),
+        "names": list(details),
+        "breaks": sorted(breaks),
+        "details": details,
+    }
+
+
+def live(
+    settings: Settings,
+    names: Iterable[str],
+    execute: Execute,
+    keys: set[str],
+    earlier: Callable[[str], Mapping[str, Any] | None],
+) -> dict[str, Any]:
+    """The minions whose own pillars differ, by hashes that they compute.
+
+    Those with the same keys are asked together. ``keys`` are the accepted minions, and ``earlier`` returns the
+    pillar of a minion before reclass.
+    """
+    import salt.utils.json
+
+    inventory = opened(settings)
+    names = list(names)
+    there = connected(names, keys, execute)
+    pillars: dict[tuple[str, ...], dict[str, Any]] = {}
+    differ, breaks = [], []
+    for name in there:
+        try:
+            pillar = inventory.pillar(name, earlier(name))
+        except Exception:  # noqa: BLE001 - `reclass.validate_pillar` says why
+            breaks.append(name)
+        else:
+            pillars.setdefault(tuple(pillar), {})[name] = pillar
+    nonce = secrets.token_hex()
+
+    def digest(value: Any) -> str:
+        return hashlib.sha256(f"{nonce}{value}".encode()).hexdigest()
+
+    for first, alike in pillars.items():
+        hashed = [digest(key) for key in first]
+        given = {"string": _DIGEST, "default_renderer": "jinja", "keys": hashed, "nonce": nonce}
+        answers = execute(list(alike), "slsutil.renderer", tgt_type="list", kwarg=given, timeout=_TIMEOUT)
+        for name, pillar in alike.items():
+            if answers.get(name) != digest(salt.utils.json.dumps(pillar, sort_keys=True)):
+                differ.append(name)
+    return {
+        "compared": sum(map(len, pillars.values())),
+        "differ": len(differ),
+        "names": sorted(differ),
+        "breaks": breaks,
+        "silent": sorted({*names} - {*there}),
+    }
+
+
+def accepted(opts: Mapping[str, Any]) -> set[str]:
+    """The minions whose keys the master has accepted."""
+    import salt.key
+
+    return set(salt.key.get_key(opts).list_keys()["minions"])
+
+
+def connected(names: Iterable[str], keys: set[str], execute: Execute) -> list[str]:
+    """The minions that answer, sorted."""
+    # Salt prints a message for a question to no accepted minion.
+    asked = sorted(keys.intersection(names))
+    pinged = execute(asked, "test.ping", tgt_type="list") if asked else {}
+    return [name for name in asked if pinged.get(name) is True]
+
+
+def refresh(
+    names: Sequence[str],
+    breaks: Sequence[str],
+    execute: Execute,
+    keys: set[str],
+    canary: Any = None,
+    batch: Any = None,
+    test: bool = False,
+) -> dict[str, Any]:
+    """Refreshes the pillars of the connected minions among the nodes, in groups, until one fails.
+
+    A node that breaks is left out: Salt would replace the pillar of its minion by one without reclass.
+    """
+    answers = dict.fromkeys(sorted(names), "not connected")
+    answers |= dict.fromkeys(breaks, "left out: the node has no pillar")
+    there = connected({*names} - {*breaks}, keys, execute)
+    groups = _groups(there, canary, batch)
+    stopped = bool(_canaries(list(breaks), None if _is_share(canary) else canary))
+    for group in groups:
+        if stopped:
+            answers |= dict.fromkeys(group, "left out: another one failed")
+        elif test:
+            answers |= dict.fromkeys(group, "would be refreshed")
+        else:
+            done = _refresh(group, execute)
+            answers |= done
+            stopped = any(answer != "refreshed" for answer in done.values())
+    return {
+        "refreshed": sum(answer == "refreshed" for answer in answers.values()),
+        "stopped": stopped,
+        "groups": groups,
+        "minions": answers,
+        "retcode": 1 if stopped or breaks else 0,
+    }
+
+
+def _refresh(group: list[str], execute: Execute) -> dict[str, str]:
+    given: dict[str, Any] = {"wait": True, "timeout": _TIMEOUT}
+    done = execute(group, "saltutil.refresh_pillar", tgt_type="list", kwarg=given, timeout=_TIMEOUT + 10)
+    # Salt answers `True` for a pillar that has errors, too.
+    given = {"string": _ERRORS, "default_renderer": "jinja"}
+    failed = execute(group, "slsutil.renderer", tgt_type="list", kwarg=given, timeout=_TIMEOUT)
+    words = {"False": "refreshed", "True": "failed: the pillar has errors"}
+    return {
+        name: words.get(str(failed.get(name)), "failed: no answer")
+        if done.get(name) is True
+        else "failed: no answer"
+        for name in group
+    }
+
+
+def _groups(names: list[str], canary: Any, batch: Any) -> list[list[str]]:
+    """The canaries, then the others in batches."""
+    first = _canaries(names, canary)
+    others = [name for name in names if name not in first]
+    size = _share(batch, len(names), "batch") if batch is not None else len(others)
+    batches = [others[at : at + size] for at in range(0, len(others), size or 1)]
+    return [group for group in (first, *batches) if group]
+
+
+def _canaries(names: list[str], canary: Any) -> list[str]:
+    if canary is None:
+        return []
+    if isinstance(canary, (list, tuple)):
+        chosen = {text(name) for name in canary}
+        return [name for name in names if name in chosen]
+    if _is_share(canary):
+        return names[: _share(canary, len(names), "canary")]
+    return [name for name in names if fnmatch.fnmatchcase(name, text(canary))]
+
+
+def _is_share(canary: Any) -> bool:
+    return isinstance(canary, str) and canary.endswith("%")
+
+
+def _share(given: Any, total: int, what: str) -> int:
+    """A number, or a percentage of the total; at least one."""
+    number, percent, rest = text(given).partition("%")
+    if not number.isdigit() or rest or int(number) == 0:
+        raise RefusedError(f"'{what}' must be a number like 50, or a percentage like 10%")
+    return max(1, -(-total * int(number) // 100)) if percent else int(number)
+
+
+def _path(change: Mapping[str, Any]) -> str:
+    """The section and the path of a change; most are parameters."""
+    parts = [change["path"]] if change["section"] == "parameters" else [change["section"], change["path"]]
+    return " ".join(filter(None, parts))

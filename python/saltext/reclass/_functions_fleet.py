@@ -1,0 +1,204 @@
+"""Functions of Salt for all minions of a master. Their texts are those of `sys.doc`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from saltext.reclass import _check, _commands, _configuration, _fleet, _metadata, _revision, _versions
+from saltext.reclass._edits import text
+from saltext.reclass._salt import RefusedError, settings_of
+
+if TYPE_CHECKING:
+    from saltext.reclass._place import OfRunner
+
+# Maximum number of failing nodes that are named; the others are counted.
+_SHOWN = 10
+
+
+def status(place: OfRunner) -> dict[str, Any]:
+    """
+    Return what the master serves: for each inventory its sources with their commits, the time of the last
+    fetch, staleness, since when the state is known, the number of nodes, and those that have no pillar. It
+    renders every node.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.status
+    """
+    entries = [settings for _, settings in _configuration.entries(place.opts)]
+    inventories = []
+    for places, given in _check.configured(place.opts):
+        own = settings_of(given, place.opts)
+        number = entries.index(own) + 1 if own in entries else None
+        settings = place.with_grains(own, ("*",))
+        errors = _metadata.pillar_errors(
+            settings,
+            earlier=lambda minion, number=number: (  # type: ignore[misc]
+                _configuration.earlier_pillar(place.opts, minion, number) if number else None
+            ),
+        )
+        failing = [name for name, error in errors.items() if error]
+        sources = _revision.sources(settings, _metadata.opened(settings))
+        inventories.append(
+            {
+                "configured": places,
+                "revision": _revision.text(sources),
+                "since": _revision.since(place.opts, sources),
+                "sources": sources,
+                "nodes": len(errors),
+                "failing": len(failing),
+                "failing_nodes": failing[:_SHOWN],
+            }
+        )
+    return {"inventories": inventories, "engine": _versions.versions(place.opts)["engine"]}
+
+
+def impact(place: OfRunner, since: str = "HEAD~1", new: str = ".", *nodes: str, form: str = "data") -> Any:
+    """
+    Return the nodes that differ between two states of the inventory, without their values: their number and
+    names, those that break, those that are gone, and the paths with the number of nodes.
+
+    since, new
+        Revisions of the git repository that contains the inventory. ``.`` is the current state of the files.
+
+    nodes
+        Globs. Default: all nodes.
+
+    form
+        ``data``, or ``list`` for the names with commas, as ``salt -L`` takes them.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.impact
+        salt-run reclass.impact HEAD~1 HEAD form=list
+    """
+    if form not in ("data", "list"):
+        raise RefusedError(f"'form' must be 'data' or 'list', not {form!r}")
+    answer = _fleet.impact(_commands.diff(place.settings(*nodes or "*"), since, new, nodes))
+    if form == "list":
+        return ",".join(answer["names"])
+    return place.with_code(answer, bool(answer["breaks"]))
+
+
+def drift(
+    place: OfRunner, tgt: str = "*", only: Any = None, exclude: Any = None, live: bool = False
+) -> dict[str, Any]:
+    """
+    Return the minions whose pillar differs from that of the inventory, with the paths and the age of the
+    pillar, but without values. The exit code is 1 if there is one.
+
+    The pillars are those that the master has cached (``minion_data_cache``). A minion without one is not
+    compared.
+
+    tgt
+        A glob of minions.
+
+    only, exclude
+        Compare only the parameters below these first keys, or leave them out, as in :py:func:`compare`.
+
+    live
+        Ask the minions for a hash of the pillar that they use, and compare that. There are no paths then,
+        and ``only`` and ``exclude`` do not apply. Minions that do not answer to a ping are
+        ``silent``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.drift
+        salt-run reclass.drift 'web*' exclude='[mine_functions, schedule]'
+        salt-run reclass.drift live=True
+    """
+    answer = _drift(place, tgt, only, exclude, live)
+    return place.with_code(answer, bool(answer["differ"]))  # type: ignore[no-any-return]
+
+
+def _drift(place: OfRunner, tgt: str, only: Any, exclude: Any, live: bool) -> dict[str, Any]:
+    settings = place.settings("*")
+    if live:
+        if only is not None or exclude is not None:
+            raise RefusedError("a minion hashes all of its node: 'only' and 'exclude' are without 'live'")
+        names = _metadata.opened(settings).nodes(text(tgt))
+        keys = _fleet.accepted(place.opts)
+        return _fleet.live(settings, names, place.salt["salt.execute"], keys, place.earlier)
+    pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt=tgt).items() if pillar}
+    compared = _commands.compare(settings, pillars, tuple(pillars), only, exclude) if pillars else {}
+    return _fleet.drift(compared or {"nodes": 0, "causes": []}, lambda name: _cached(place, name))
+
+
+def _cached(place: OfRunner, minion: str) -> float | None:
+    """When the master cached the pillar of a minion."""
+    import salt.cache
+
+    cache = salt.cache.factory(place.opts)
+    # The second one is the place before Salt 3008.
+    for bank, key in (("pillar", minion), (f"minions/{minion}", "data")):
+        if cache.contains(bank, key):
+            return cache.updated(bank, key)  # type: ignore[no-any-return]
+    return None
+
+
+def refresh(
+    place: OfRunner,
+    since: str | None = None,
+    new: str = ".",
+    batch: Any = None,
+    canary: Any = None,
+    live: bool = False,
+    test: bool | None = None,
+) -> dict[str, Any]:
+    """
+    Refresh the pillars of the connected minions that a change touches, and of no others. The answer has a
+    sentence for each minion. The exit code is 1 if one fails, and the next groups are then left out. A node
+    that has no pillar is left out too.
+
+    since, new
+        Revisions, as in :py:func:`impact`. Without ``since``, the minions of :py:func:`drift` are refreshed.
+
+    canary
+        The minions that come first: a glob, a list, or a percentage such as ``5%``.
+
+    batch
+        The number of the others that are refreshed together, or a percentage. Default: all.
+
+    live
+        Without ``since``: ask the minions for hashes, as :py:func:`drift` does.
+
+    Also takes ``test``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.refresh HEAD~1 canary='web1*' batch=25%
+        salt-run reclass.refresh test=True
+    """
+    if since is None:
+        found = _drift(place, "*", None, None, live)
+    else:
+        found = _fleet.impact(_commands.diff(place.settings("*"), since, new, ()))
+    names = [name for name in found["names"] if name not in found.get("removed", [])]
+    execute, keys = place.salt["salt.execute"], _fleet.accepted(place.opts)
+    answer = _fleet.refresh(names, found["breaks"], execute, keys, canary, batch, place.test(test))
+    # Makes the job fail, as an orchestration needs it; the exit code of `salt-run` is that of the answer.
+    place.context["retcode"] = answer["retcode"]
+    return answer
+
+
+def orphans(place: OfRunner) -> dict[str, list[str]]:
+    """
+    Return the accepted keys that have no node, and the nodes that have no accepted key.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.orphans
+    """
+    keys = _fleet.accepted(place.opts)
+    names = set(_metadata.opened(place.settings()).nodes())
+    return {"keys_without_node": sorted(keys - names), "nodes_without_key": sorted(names - keys)}

@@ -1,0 +1,215 @@
+"""Notices changes of an inventory and finds the nodes that they touch, in a process of Salt's master.
+
+The process keeps all answers, so a change costs the nodes that it affects and a look at the others. Of each
+node it has hashes, with a key that no other process knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from saltext.reclass import _check, _fleet, _metadata, _revision
+from saltext.reclass._salt import RefusedError, describe, settings_of
+from saltext.reclass.errors import ReclassError
+
+log = logging.getLogger(__name__)
+
+TAG = "reclass/revision/new"
+# Names in one event. An event goes through the memory of each process that listens.
+_NAMES = 1000
+
+Hashes = dict[str, bytes]
+
+
+class Watch:
+    """An inventory, as it was at the last look."""
+
+    def __init__(self, given: Any, opts: Mapping[str, Any], runners: Mapping[str, Any]) -> None:
+        self.given = given
+        self.opts = opts
+        self.runners = runners
+        self.key = secrets.token_bytes(16)
+        self.stamp: Any = None
+        self.revision = ""
+        self.nodes: dict[str, Hashes | None] = {}
+        """The hashes of each node by path; ``None`` for a node that has no pillar."""
+
+    def look(self, settle: float) -> dict[str, Any] | None:
+        """What changed since the last look. The first look only learns the state."""
+        settings = settings_of(self.given, self.opts)
+        inventory = _metadata.opened(settings)
+        stamp = self._stamp(inventory)
+        if stamp == self.stamp:
+            return None
+        # Several files of one change are not written at once.
+        while self.stamp is not None:
+            time.sleep(settle)
+            earlier, stamp = stamp, self._stamp(inventory)
+            if stamp == earlier:
+                break
+        is_first, old, before = self.stamp is None, self.revision, self.nodes
+        sources = _revision.sources(settings, inventory)
+        self.nodes = self._look_at_nodes(settings, inventory)
+        self.revision = _revision.text(sources)
+        self.stamp = stamp
+        _revision.since(self.opts, sources)
+        if is_first:
+            failing = sum(hashes is None for hashes in self.nodes.values())
+            log.info(
+                "revision %s: %s nodes, %s without a pillar", self.revision, f"{len(self.nodes):,}", failing
+            )
+            return None
+        change = changed(before, self.nodes)
+        if self.revision == old and not change["differ"]:
+            return None
+        sentence = _sentence(change)
+        log.log(
+            logging.WARNING if change["breaks"] else logging.INFO, "revision %s: %s", self.revision, sentence
+        )
+        return {
+            "source": ", ".join(source["source"] for source in sources),
+            "old": old,
+            "new": self.revision,
+            **change,
+        }
+
+    def _stamp(self, inventory: Any) -> Any:
+        """Equal stamps mean that nothing changed. etcd has no revision here: its last reading counts."""
+        inventory.nodes()
+        states = [
+            (state["source"], state["commits"], None if state["commits"] else state["fetched"])
+            for state in inventory.fetch_states()
+        ]
+        return states, [(path, *_stat(path)) for path in _revision.files(inventory)]
+
+    def _look_at_nodes(self, settings: Mapping[str, Any], inventory: Any) -> dict[str, Hashes | None]:
+        grains: Mapping[str, Any] = {}
+        if settings.get("grains") or settings.get("trusted_grains"):
+            grains = self.runners["cache.grains"](tgt="*")
+        found: dict[str, Hashes | None] = {}
+        for name in inventory.nodes():
+            try:
+                found[name] = self._hashes(inventory.pillar(name, None, None, dict(grains.get(name) or {})))
+            except ReclassError:
+                found[name] = None
+        return found
+
+    def _hashes(self, pillar: Mapping[str, Any]) -> Hashes:
+        """The values of the first two levels of keys: enough to name a change."""
+        found = {}
+        for key, value in pillar.items():
+            inner = value.items() if isinstance(value, Mapping) and value else [(None, value)]
+            for name, part in inner:
+                try:
+                    # The order of keys is no change.
+                    data = json.dumps(part, default=str, sort_keys=True)
+                except TypeError:
+                    data = json.dumps(part, default=str)
+                path = str(key) if name is None else f"{key}:{name}"
+                found[path] = hashlib.blake2b(data.encode(), key=self.key, digest_size=8).digest()
+        return found
+
+
+def changed(old: Mapping[str, Hashes | None], new: Mapping[str, Hashes | None]) -> dict[str, Any]:
+    """The change between two looks, in the words of `reclass.impact`."""
+    names = [name for name, hashes in new.items() if name not in old or old[name] != hashes]
+    removed = [name for name in old if name not in new]
+    paths: dict[str, int] = {}
+    for name in names:
+        before, after = old.get(name), new[name]
+        if before is not None and after is not None:
+            for path in before.keys() | after.keys():
+                if before.get(path) != after.get(path):
+                    paths[path] = paths.get(path, 0) + 1
+    return {
+        "nodes": len(new),
+        "differ": len(names) + len(removed),
+        "names": names,
+        "breaks": [name for name in names if new[name] is None],
+        "removed": removed,
+        "paths": dict(sorted(paths.items())),
+    }
+
+
+def bounded(event: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The event with at most 1,000 names in each list. Then a file of the master has all of them."""
+    lists = [name for name in ("names", "breaks", "removed", "paths") if len(event[name]) > _NAMES]
+    if not lists:
+        return event
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / "revision.json"
+    new = path.with_suffix(".new")
+    # Only the master may know which nodes there are.
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(event, file)
+    os.replace(new, path)
+    cut = {
+        name: type(event[name])(list(event[name].items() if name == "paths" else event[name])[:_NAMES])
+        for name in lists
+    }
+    return {**event, **cut, "file": str(path)}
+
+
+def run(  # noqa: PLR0913, PLR0917 - those of Salt's engine, and its dunders
+    opts: Mapping[str, Any],
+    runners: Mapping[str, Any],
+    fire: Callable[[dict[str, Any], str], Any],
+    interval: float,
+    settle: float,
+    refresh: str | None,
+    canary: Any,
+    batch: Any,
+) -> None:
+    """Looks at all inventories of the master, until its process ends."""
+    if refresh not in (None, "affected"):
+        raise RefusedError(f"'refresh' of the engine must be 'affected' or not there, not {refresh!r}")
+    watches = [Watch(given, opts, runners) for _, given in _check.configured(opts)]
+    failed: dict[Watch, str] = {}
+    while True:
+        for watch in watches:
+            try:
+                event = watch.look(settle)
+                failed.pop(watch, None)
+                if event is None:
+                    continue
+                fire(bounded(event, Path(str(opts["cachedir"]), "reclass")), TAG)
+                if refresh:
+                    execute, keys = runners["salt.execute"], _fleet.accepted(opts)
+                    _report(_fleet.refresh(event["names"], event["breaks"], execute, keys, canary, batch))
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and the next look may work
+                if failed.get(watch) != str(error):
+                    failed[watch] = str(error)
+                    describe(error, "the inventory cannot be watched: ")
+        time.sleep(interval)
+
+
+def _report(done: Mapping[str, Any]) -> None:
+    failed = [f"{name}: {answer}" for name, answer in done["minions"].items() if answer.startswith("failed")]
+    level = logging.ERROR if failed else logging.INFO
+    log.log(level, "%s pillars are refreshed%s", done["refreshed"], "".join(f"; {text}" for text in failed))
+
+
+def _sentence(change: Mapping[str, Any]) -> str:
+    differ, breaks = change["differ"], len(change["breaks"])
+    return (
+        f"{differ:,} of {change['nodes']:,} nodes {'changes' if differ == 1 else 'change'}, "
+        f"{breaks:,} {'breaks' if breaks == 1 else 'break'}"
+    )
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

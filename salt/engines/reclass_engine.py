@@ -1,0 +1,58 @@
+"""
+Changes of a reclass inventory
+==============================
+
+Watch the inventories of a master. At each new revision, log how many nodes change and how many break, and
+fire the event ``reclass/revision/new`` on the event bus of the master.
+
+.. code-block:: yaml
+
+    engines:
+      - reclass:
+          interval: 5
+          settle: 2
+
+The engine is a process of the master and ends with it. The master gives the same pillars without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__virtualname__ = "reclass"
+
+# Salt's loader sets these.
+__opts__: dict[str, Any]
+__runners__: dict[str, Any]
+
+
+def __virtual__() -> str | tuple[bool, str]:
+    if __opts__.get("__role") != "master":
+        return (False, "the engine reclass is for a master")
+    return __virtualname__
+
+
+def start(
+    interval: float = 5, settle: float = 2, refresh: str | None = None, canary: Any = None, batch: Any = None
+) -> None:
+    """
+    Watch the inventories until the master ends.
+
+    interval
+        Seconds between two looks.
+
+    settle
+        Seconds without a further change after which a change is complete.
+
+    refresh
+        With ``affected``, refresh the pillars of the connected minions that a change touches.
+
+    canary, batch
+        As for ``reclass.refresh`` of the runner.
+    """
+    # Here, because Salt loads all engines of a master that uses none.
+    import salt.utils.event
+    from saltext.reclass import _watch
+
+    with salt.utils.event.get_master_event(__opts__, __opts__["sock_dir"], listen=False) as bus:
+        _watch.run(__opts__, __runners__, bus.fire_event, interval, settle, refresh, canary, batch)
