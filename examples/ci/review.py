@@ -27,7 +27,8 @@ def diff(*arguments: str) -> str:
     """What `reclass diff` prints, with secrets masked."""
     done = subprocess.run(["reclass", "diff", *arguments], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        sys.exit(done.stderr or done.returncode)
+        print(done.stderr, file=sys.stderr)
+        sys.exit(done.returncode)
     return done.stdout
 
 

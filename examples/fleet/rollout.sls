@@ -1,6 +1,7 @@
 {#- `salt-run state.orchestrate fleet.rollout`: the last commit reaches its minions, pillars first. The states
-    are applied if no pillar fails. -#}
-{% set minions = salt['saltutil.runner']('reclass.impact', kwarg={'form': 'list'}) %}
+    are applied if no pillar fails, on the minions that are connected. -#}
+{% set plan = salt['saltutil.runner']('reclass.refresh', kwarg={'since': 'HEAD~1', 'test': True}) %}
+{% set minions = plan.groups | sum(start=[]) %}
 
 refresh:
   salt.runner:

@@ -78,7 +78,7 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
 
     answer = site.runner("reclass.check")
     assert answer.code == 0, answer
-    [fetched] = answer.data["inventories"][0]["fetched"]
+    [fetched] = answer.data["inventories"][0]["sources"]
     head = subprocess.run(["git", "-C", served, "rev-parse", "master"], capture_output=True, check=True)
     assert fetched["commits"] == {"master": head.stdout.decode().strip()}
     assert fetched["source"] == "../served.git"

@@ -86,7 +86,7 @@ def live(
 ) -> dict[str, Any]:
     """The minions whose own pillars differ, by hashes that they compute.
 
-    Those with the same keys are asked together. ``keys`` are the accepted minions, and ``earlier`` returns the
+    Those with the same keys are asked together. ``keys`` are the accepted minions. ``earlier`` returns the
     pillar of a minion before reclass.
     """
     import salt.utils.json
