@@ -50,7 +50,7 @@ def start(
     canary, batch
         As for ``reclass.refresh`` of the runner.
     """
-    # Here, because Salt loads all engines of a master that uses none.
+    # Here, because Salt may load this file in search of another engine.
     import salt.utils.event
     from saltext.reclass import _watch
 

@@ -40,6 +40,7 @@ def test_the_wheel_holds_what_it_should() -> None:
         "saltext/reclass/_engine.abi3.so",
         "saltext/reclass/_engine.pyi",
         "saltext/reclass/py.typed",
+        "saltext/reclass/engines/reclass_engine.py",
         "saltext/reclass/modules/reclass_mod.py",
         "saltext/reclass/pillar/reclass_adapter.py",
         "saltext/reclass/runners/reclass_runner.py",
@@ -84,6 +85,15 @@ def test_what_the_entry_point_names_does_not_load_the_engine() -> None:
     code = "import sys, saltext.reclass as r; print('saltext.reclass._engine' in sys.modules); r.Inventory; "
     code += "print('saltext.reclass._engine' in sys.modules)"
     assert python(code).split() == ["False", "True"]
+
+
+def test_a_pillar_loads_nothing_that_it_does_not_need() -> None:
+    code = "import sys; from saltext.reclass.pillar import reclass_adapter as pillar; "
+    code += "from saltext.reclass.tops import reclass_adapter; pillar.__opts__ = {}\n"
+    code += "try:\n    pillar.ext_pillar('web1', {}, inventory_base_uri='/gone')\n"
+    code += "except Exception as error:\n    assert 'directory-not-found' in str(error), error\n"
+    code += "print(*(name for name in sys.modules if name.startswith('saltext.reclass._')))"
+    assert set(python(code).split()) == {"saltext.reclass._salt", "saltext.reclass._engine"}
 
 
 def test_names_that_the_package_does_not_have() -> None:

@@ -186,7 +186,7 @@ def test_a_refresh_stops_when_one_fails(clean: Site) -> None:
     )
 
 
-def test_drift(clean: Site) -> None:
+def test_drift_has_paths_and_no_values(clean: Site) -> None:
     clean.salt("*", "saltutil.refresh_pillar", "wait=True")
     answer = clean.runner("reclass.drift")
     assert (answer.code, answer.data["compared"], answer.data["differ"]) == (0, 2, 0), answer
@@ -206,9 +206,14 @@ def test_drift(clean: Site) -> None:
     # The master caches a pillar that the minion only asks for; the minion goes on with the old one.
     clean.salt("db1", "pillar.items")
     assert clean.runner("reclass.drift").code == 0
-    with bus(clean, "web1") as heard:
+    with bus(clean, "master") as heard:
         alive = clean.runner("reclass.drift", "live=True")
-        published = str(heard(""))
+        jobs = [event["data"] for event in heard("salt/job/") if event["data"]["fun"] == "slsutil.renderer"]
+    # All minions can read a question: it has neither values nor the names of keys.
+    questions = str([job["arg"] for job in jobs if "arg" in job])
+    assert "sha256" in questions
+    assert "released" not in questions
+    published = str(jobs)
     assert alive.code == 1, alive
     assert alive.data["names"] == ["db1"]
     assert (alive.data["silent"], alive.data["compared"]) == (["dev1"], 2)
@@ -270,7 +275,7 @@ def watched(make_site: MakeSite) -> Site:
     return site
 
 
-def test_the_engine_tells_of_a_revision_and_the_reactor_refreshes(watched: Site) -> None:
+def test_the_engine_tells_the_master_alone_of_a_revision_and_the_reactor_refreshes(watched: Site) -> None:
     assert in_memory(watched, "web1", "text") == "hello"
     with bus(watched, "master") as heard, bus(watched, "web1") as heard_by_minion:
         watched.write({"classes/common": COMMON.format(text="swordfish1")})
@@ -309,9 +314,20 @@ def test_an_orchestration_rolls_a_commit_out(watched: Site) -> None:
     assert (state["__id__"], state["result"]) == ("refresh", False), answer
 
 
-def test_the_engine_ends_with_the_master(watched: Site) -> None:
+def test_the_engine_ends_with_the_master_and_refreshes_itself_if_it_shall(watched: Site) -> None:
     [first, *_] = re.findall(r"\[(\d+)\] revision ", watched.log("master"))
     process = Path("/proc", first)
     assert process.exists()
     watched.daemons["master"].terminate()
+    watched.daemons["master"].wait(60)
     until(lambda: not process.exists(), 60)
+
+    # Without the reactor, the engine can refresh the pillars itself.
+    watched.master_options.pop("reactor")
+    watched.master_options["engines"][0]["reclass"]["refresh"] = "affected"
+    watched.start_master()
+    until(lambda: watched.log("master").count(" without a pillar") == 2)
+    until(lambda: watched.salt("web1", "test.ping", timeout=5).data == {"web1": True})
+    watched.write({"nodes/web1": "classes: [common]\n", "classes/common": COMMON.format(text="fifth")})
+    until(lambda: "pillars refreshed: 1" in watched.log("master"))
+    assert in_memory(watched, "web1", "text") == "fifth"

@@ -113,7 +113,8 @@ def _git(folder: str, *arguments: str) -> str | None:
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            ["git", "-C", folder, *arguments],
+            # A repository may name a program that git would run.
+            ["git", "-c", "core.fsmonitor=false", "-C", folder, *arguments],
             env=environment,
             capture_output=True,
             text=True,

@@ -196,7 +196,7 @@ def run(  # noqa: PLR0913, PLR0917 - those of Salt's engine, and its dunders
 def _report(done: Mapping[str, Any]) -> None:
     failed = [f"{name}: {answer}" for name, answer in done["minions"].items() if answer.startswith("failed")]
     level = logging.ERROR if failed else logging.INFO
-    log.log(level, "%s pillars are refreshed%s", done["refreshed"], "".join(f"; {text}" for text in failed))
+    log.log(level, "pillars refreshed: %s%s", done["refreshed"], "".join(f"; {text}" for text in failed))
 
 
 def _sentence(change: Mapping[str, Any]) -> str:

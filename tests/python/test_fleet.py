@@ -1,0 +1,222 @@
+"""The groups of a refresh, the names of revisions, and what the engine of a master sees, without a master."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from saltext.reclass import _fleet, _revision, _watch
+from saltext.reclass._salt import RefusedError
+
+Write = Callable[[dict[str, str]], Path]
+
+SITE = {
+    "nodes/web1": "classes: [common]\nparameters: {b: {c: 1, d: hunter2}}",
+    "nodes/web2": "classes: [common]",
+    "nodes/db1": "parameters: {a: 1}",
+    "classes/common": "parameters: {a: {x: 1, y: 2}}",
+}
+MINIONS = ["a1", "a2", "b1", "b2", "b3"]
+
+
+def minions(
+    failing: str = "", broken: str = ""
+) -> tuple[list[tuple[str, list[str]]], Callable[..., dict[str, Any]]]:
+    """Salt's `salt.execute`, with the questions that it was asked."""
+    asked: list[tuple[str, list[str]]] = []
+
+    def execute(tgt: list[str], fun: str, **_: Any) -> dict[str, Any]:
+        asked.append((fun, tgt))
+        answers = {"test.ping": True, "saltutil.refresh_pillar": True, "slsutil.renderer": "False"}
+        found = {name: answers[fun] for name in tgt if name != failing or fun == "test.ping"}
+        return found | ({broken: "True"} if fun == "slsutil.renderer" and broken in tgt else {})
+
+    return asked, execute
+
+
+@pytest.mark.parametrize(
+    ("canary", "batch", "groups"),
+    [
+        (None, None, [MINIONS]),
+        ("b*", None, [["b1", "b2", "b3"], ["a1", "a2"]]),
+        (["b2", "other"], 2, [["b2"], ["a1", "a2"], ["b1", "b3"]]),
+        ("1%", "50%", [["a1"], ["a2", "b1", "b2"], ["b3"]]),
+        ("nobody", 100, [MINIONS]),
+    ],
+)
+def test_groups(canary: Any, batch: Any, groups: list[list[str]]) -> None:
+    asked, execute = minions()
+    done = _fleet.refresh([*MINIONS, "gone"], [], execute, {*MINIONS, "other"}, canary, batch)
+    assert done["groups"] == groups
+    assert done["minions"] == {**dict.fromkeys(MINIONS, "refreshed"), "gone": "not connected"}
+    assert [tgt for fun, tgt in asked if fun == "saltutil.refresh_pillar"] == groups
+    assert (done["refreshed"], done["stopped"], done["retcode"]) == (5, False, 0)
+
+
+@pytest.mark.parametrize("given", ["x", "0", "-1", "5%%", "10.5%", True])
+def test_a_share_is_a_number_or_a_percentage(given: Any) -> None:
+    with pytest.raises(RefusedError):
+        _fleet.refresh(MINIONS, [], minions()[1], set(MINIONS), None, given)
+
+
+@pytest.mark.parametrize(
+    ("failing", "broken", "answer"),
+    [("b1", "", "failed: no answer"), ("", "b1", "failed: the pillar has errors")],
+)
+def test_a_failure_leaves_the_next_groups_out(failing: str, broken: str, answer: str) -> None:
+    asked, execute = minions(failing, broken)
+    done = _fleet.refresh(MINIONS, [], execute, set(MINIONS), "a*", 2)
+    assert done["minions"] == {
+        "a1": "refreshed",
+        "a2": "refreshed",
+        "b1": answer,
+        "b2": "refreshed",
+        "b3": "left out: another one failed",
+    }
+    assert (done["stopped"], done["retcode"]) == (True, 1)
+    assert ["b3"] not in [tgt for _, tgt in asked]
+
+
+def test_a_node_that_breaks_is_left_out() -> None:
+    for canary, answer in ((None, "refreshed"), ("20%", "refreshed"), ("b*", "left out: another one failed")):
+        _, execute = minions()
+        done = _fleet.refresh(MINIONS, ["b1"], execute, set(MINIONS), canary)
+        assert done["minions"] == {**dict.fromkeys(MINIONS, answer), "b1": "left out: the node has no pillar"}
+        assert done["retcode"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sources", "text"),
+    [
+        ([{"commits": {"main": "a1b2c3d4e5"}, "clean": True}], "a1b2c3d4 of main"),
+        (
+            [{"commits": {"main": "a1b2c3d4e5"}, "clean": False, "fingerprint": "0123456789"}],
+            "a1b2c3d4 of main with changes 01234567",
+        ),
+        (
+            [{"commits": {"dev": "a1b2c3d4", "main": "b1b2c3d4"}}, {"commits": {"main": "b1b2c3d4"}}],
+            "a1b2c3d4 of dev, b1b2c3d4 of main",
+        ),
+        ([{"fingerprint": "0123456789"}, {"fetched": "2026-11-26"}], "01234567"),
+        ([{}], "without a name"),
+    ],
+)
+def test_the_name_of_a_revision(sources: list[dict[str, Any]], text: str) -> None:
+    assert _revision.text(sources) == text
+
+
+@pytest.fixture
+def watch(write: Write, tmp_path: Path) -> _watch.Watch:
+    opts = {"cachedir": str(tmp_path / "cache"), "cache": "localfs", "__role": "master"}
+    seen = _watch.Watch({"inventory_base_uri": str(write(SITE))}, opts, {})
+    assert seen.look(0) is None
+    assert seen.look(0) is None
+    return seen
+
+
+def test_a_watch_finds_the_nodes_that_a_change_touches(watch: _watch.Watch, write: Write) -> None:
+    # A fingerprint is of names and bytes, so a comment is a new revision that changes no node.
+    write({"classes/common": "# why\nparameters: {a: {y: 2, x: 1}}"})
+    event = watch.look(0)
+    assert event is not None
+    assert (event["differ"], event["names"], event["old"] != event["new"]) == (0, [], True)
+    base = write(
+        {
+            "classes/common": "parameters: {a: {x: 3}}",
+            "nodes/web2": "classes: [gone]",
+            "nodes/new": "parameters: {e: swordfish}",
+        }
+    )
+    (base / "nodes/db1.yml").unlink()
+    event = watch.look(0)
+    assert event is not None
+    assert event["source"] == str(base)
+    assert (event["nodes"], event["differ"], event["names"]) == (3, 4, ["new", "web1", "web2"])
+    assert (event["breaks"], event["removed"], event["paths"]) == (["web2"], ["db1"], {"a:x": 1, "a:y": 1})
+    assert "hunter2" not in str(vars(watch)) + str(event)
+    assert "swordfish" not in str(vars(watch)) + str(event)
+    assert watch.look(0) is None
+
+
+def test_a_watch_waits_until_a_change_is_complete(
+    watch: _watch.Watch, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = iter([{"nodes/web2": "parameters: {a: 2}"}, {}])
+    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=lambda _: write(next(more))))
+    write({"nodes/web1": "parameters: {a: 2}"})
+    event = watch.look(1)
+    assert event is not None
+    assert event["names"] == ["web1", "web2"]
+
+
+def test_an_event_is_bounded(tmp_path: Path) -> None:
+    names = [f"node{number}" for number in range(1500)]
+    event = {"names": names, "breaks": names[:3], "removed": [], "paths": dict.fromkeys(names, 1)}
+    bounded = _watch.bounded(event, tmp_path / "cache")
+    assert [len(bounded[key]) for key in ("names", "breaks", "paths")] == [1000, 3, 1000]
+    file = Path(bounded["file"])
+    assert json.loads(file.read_text()) == event
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert _watch.bounded({**event, "names": [], "paths": {}}, tmp_path).get("file") is None
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(f"{record.levelname} {record.getMessage()}")  # type: ignore[method-assign]
+    logger = logging.getLogger("saltext.reclass")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield lines
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+def test_the_engine_outlives_an_inventory_that_cannot_be_read(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    base = write(SITE)
+    away = tmp_path / "away"
+
+    def steps() -> Iterator[None]:
+        (base / "nodes").rename(away)
+        yield
+        yield
+        away.rename(base / "nodes")
+        write({"nodes/web1": "classes: [gone]"})
+        yield
+        yield
+        raise KeyboardInterrupt
+
+    step = steps()
+    # The pauses between two looks are of one second, those of a change of none.
+    sleep = lambda seconds: next(step) if seconds else None  # noqa: E731
+    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
+    options = {"ext_pillar": [{"reclass": {"inventory_base_uri": str(base)}}], "cache": "localfs"}
+    fired: list[tuple[dict[str, Any], str]] = []
+    with pytest.raises(KeyboardInterrupt):
+        _watch.run(
+            {**options, "cachedir": str(tmp_path / "cache"), "__role": "master"},
+            {},
+            lambda *event: fired.append(event),
+            1,
+            0,
+            None,
+            None,
+            None,
+        )
+    [(event, tag)] = fired
+    assert (tag, event["breaks"]) == ("reclass/revision/new", ["web1"])
+    [failure] = [line for line in logged if "cannot be watched" in line]
+    assert "directory-not-found" in failure
+    assert logged[-1].startswith("WARNING revision ")
+    assert logged[-1].endswith(": 1 of 3 nodes changes, 1 breaks")
+    with pytest.raises(RefusedError, match="'affected'"):
+        _watch.run({}, {}, print, 1, 0, "all", None, None)
