@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
+import inspect
 import os
 import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import salt.config
 import salt.minion
 from salt.utils.args import parse_input
 from saltext.reclass.modules import reclass_mod
@@ -23,8 +23,9 @@ from tests.python import etcd_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner]}
+MODULES = {"salt-call": reclass_mod, "salt-run": reclass_runner}
 # An inventory lies with the master: `salt '*'` would edit it from every minion.
 SALT = {
     "cache.grains": lambda tgt, **_: {tgt[0]: {"reclass": GRAIN[0]}},
@@ -38,22 +39,22 @@ GRAIN: list[Any] = [None]
 def commands() -> list[tuple[str, str, list[str]]]:
     """The program, the function and the arguments of each example."""
     found = []
-    for program, modules in MODULES.items():
-        for module in modules:
-            for node in ast.parse(Path(str(module.__file__)).read_text()).body:
-                text = (isinstance(node, ast.FunctionDef) and ast.get_docstring(node)) or ""
-                lines = text.partition(".. code-block:: bash")[2].replace("\\\n", " ").strip().split("\n")
-                examples: list[str] = []
-                for line in filter(str.strip, lines):
-                    # What does not begin with a program goes on with the example above.
-                    if line.strip().startswith("salt"):
-                        examples.append(line.strip())
-                    else:
-                        examples[-1] += f" {line.strip()}"
-                for example in examples:
-                    name, function, *arguments = shlex.split(example)
-                    assert (name, function) == (program, f"reclass.{node.name}"), example
-                    found.append((program, node.name, arguments))
+    for program, module in MODULES.items():
+        for function_name, called in inspect.getmembers(module, inspect.isfunction):
+            text = inspect.getdoc(called) or ""
+            lines = text.partition(".. code-block:: bash")[2].replace("\\\n", " ").strip().split("\n")
+            examples: list[str] = []
+            for line in filter(str.strip, lines):
+                # What does not begin with a program goes on with the example above.
+                if line.strip().startswith("salt"):
+                    examples.append(line.strip())
+                else:
+                    examples[-1] += f" {line.strip()}"
+            for example in examples:
+                name, function, *arguments = shlex.split(example)
+                assert (name, function) == (program, f"reclass.{function_name}"), example
+                found.append((program, function_name, arguments))
+    assert len(found) > 60
     readme = re.findall(r"^salt-run reclass\.(\w+)(.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert readme
     return found + [("salt-run", name, shlex.split(rest)) for name, rest in readme]
@@ -97,12 +98,12 @@ def test_an_example_works(
     if "store=etcd" in arguments:
         endpoint = with_programs.enter_context(etcd_server.running(tmp_path / "etcd"))
         settings |= {"etcd_endpoints": [endpoint], "etcd_cache_dir": str(tmp_path / "record")}
-    opts = {"__role": "master", "reclass": settings, "ext_pillar": [{"reclass": settings}]}
+    opts = salt.config.apply_master_config({"root_dir": str(tmp_path), "ext_pillar": [{"reclass": settings}]})
+    opts |= {"__role": "master", "reclass": settings}
     GRAIN[0] = False if function == "declassify_minion" else {"address": "10.0.0.13"}
-    for module in MODULES[program]:
-        for name, value in (("__opts__", opts), ("__salt__", SALT), ("__context__", {})):
-            monkeypatch.setattr(module, name, value, raising=False)
-    [module] = [module for module in MODULES[program] if hasattr(module, function)]
+    module = MODULES[program]
+    for name, value in (("__opts__", opts), ("__salt__", SALT), ("__context__", {})):
+        monkeypatch.setattr(module, name, value, raising=False)
     if function in ("node_delete", "declassify_minion"):
         module.node_create("web3.example.com", path="_generated")
     called = getattr(module, function)
