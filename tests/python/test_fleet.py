@@ -18,7 +18,7 @@ Write = Callable[[dict[str, str]], Path]
 SITE = {
     "nodes/web1": "classes: [common]\nparameters: {b: {c: 1, d: hunter2}}",
     "nodes/web2": "classes: [common]",
-    "nodes/db1": "parameters: {a: 1}",
+    "nodes/db1": "parameters: {a: {1: x, '1': y}}",
     "classes/common": "parameters: {a: {x: 1, y: 2}}",
 }
 MINIONS = ["a1", "a2", "b1", "b2", "b3"]

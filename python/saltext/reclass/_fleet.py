@@ -94,15 +94,19 @@ def live(
     inventory = opened(settings)
     names = list(names)
     there = connected(names, keys, execute)
-    pillars: dict[tuple[str, ...], dict[str, Any]] = {}
-    differ, breaks = [], []
+    pillars: dict[tuple[str, ...], dict[str, str]] = {}
+    differ, breaks, silent = [], [], [*({*names} - {*there})]
     for name in there:
         try:
             pillar = inventory.pillar(name, earlier(name))
+            written = salt.utils.json.dumps(pillar, sort_keys=True)
+        except TypeError:
+            # Keys of several types have no order. The minion would fail too.
+            silent.append(name)
         except Exception:  # noqa: BLE001 - `reclass.validate_pillar` says why
             breaks.append(name)
         else:
-            pillars.setdefault(tuple(pillar), {})[name] = pillar
+            pillars.setdefault(tuple(pillar), {})[name] = written
     nonce = secrets.token_hex()
 
     def digest(value: Any) -> str:
@@ -112,15 +116,13 @@ def live(
         hashed = [digest(key) for key in first]
         given = {"string": _DIGEST, "default_renderer": "jinja", "keys": hashed, "nonce": nonce}
         answers = execute(list(alike), "slsutil.renderer", tgt_type="list", kwarg=given, timeout=_TIMEOUT)
-        for name, pillar in alike.items():
-            if answers.get(name) != digest(salt.utils.json.dumps(pillar, sort_keys=True)):
-                differ.append(name)
+        differ += [name for name, written in alike.items() if answers.get(name) != digest(written)]
     return {
         "compared": sum(map(len, pillars.values())),
         "differ": len(differ),
         "names": sorted(differ),
         "breaks": breaks,
-        "silent": sorted({*names} - {*there}),
+        "silent": sorted(silent),
     }
 
 

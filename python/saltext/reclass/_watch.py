@@ -26,7 +26,8 @@ TAG = "reclass/revision/new"
 # Names in one event. An event goes through the memory of each process that listens.
 _NAMES = 1000
 
-Hashes = dict[str, bytes]
+Hashes = dict[Any, bytes]
+"""The hash of each value by its key."""
 
 
 class Watch:
@@ -40,7 +41,9 @@ class Watch:
         self.stamp: Any = None
         self.revision = ""
         self.nodes: dict[str, Hashes | None] = {}
-        """The hashes of each node by path; ``None`` for a node that has no pillar."""
+        """The hashes of each node by its first keys; ``None`` for a node that has no pillar."""
+        self.parts: dict[bytes, Hashes] = {}
+        """The hashes within a mapping, by the hash of the mapping: most nodes share most of them."""
 
     def look(self, settle: float) -> dict[str, Any] | None:
         """What changed since the last look. The first look only learns the state."""
@@ -55,9 +58,9 @@ class Watch:
             earlier, stamp = stamp, self._stamp(inventory)
             if stamp == earlier:
                 break
-        is_first, old, before = self.stamp is None, self.revision, self.nodes
+        is_first, old, before = self.stamp is None, self.revision, (self.nodes, self.parts)
         sources = _revision.sources(settings, inventory)
-        self.nodes = self._look_at_nodes(settings, inventory)
+        self.nodes, self.parts = self._look_at_nodes(settings, inventory)
         self.revision = _revision.text(sources)
         self.stamp = stamp
         _revision.since(self.opts, sources)
@@ -67,7 +70,7 @@ class Watch:
                 "revision %s: %s nodes, %s without a pillar", self.revision, f"{len(self.nodes):,}", failing
             )
             return None
-        change = changed(before, self.nodes)
+        change = changed(*before, self.nodes, self.parts)
         if self.revision == old and not change["differ"]:
             return None
         sentence = _sentence(change)
@@ -90,35 +93,42 @@ class Watch:
         ]
         return states, [(path, *_stat(path)) for path in _revision.files(inventory)]
 
-    def _look_at_nodes(self, settings: Mapping[str, Any], inventory: Any) -> dict[str, Hashes | None]:
+    def _look_at_nodes(
+        self, settings: Mapping[str, Any], inventory: Any
+    ) -> tuple[dict[str, Hashes | None], dict[bytes, Hashes]]:
         grains: Mapping[str, Any] = {}
         if settings.get("grains") or settings.get("trusted_grains"):
             grains = self.runners["cache.grains"](tgt="*")
-        found: dict[str, Hashes | None] = {}
+        nodes: dict[str, Hashes | None] = {}
+        parts: dict[bytes, Hashes] = {}
         for name in inventory.nodes():
             try:
-                found[name] = self._hashes(inventory.pillar(name, None, None, dict(grains.get(name) or {})))
+                pillar = inventory.pillar(name, None, None, dict(grains.get(name) or {}))
             except ReclassError:
-                found[name] = None
-        return found
+                nodes[name] = None
+                continue
+            nodes[name] = hashes = {key: self._hash(value) for key, value in pillar.items()}
+            for hash_, value in zip(hashes.values(), pillar.values(), strict=True):
+                if isinstance(value, Mapping) and hash_ not in parts:
+                    known = self.parts.get(hash_)
+                    parts[hash_] = known or {key: self._hash(inner) for key, inner in value.items()}
+        return nodes, parts
 
-    def _hashes(self, pillar: Mapping[str, Any]) -> Hashes:
-        """The values of the first two levels of keys: enough to name a change."""
-        found = {}
-        for key, value in pillar.items():
-            inner = value.items() if isinstance(value, Mapping) and value else [(None, value)]
-            for name, part in inner:
-                try:
-                    # The order of keys is no change.
-                    data = json.dumps(part, default=str, sort_keys=True)
-                except TypeError:
-                    data = json.dumps(part, default=str)
-                path = str(key) if name is None else f"{key}:{name}"
-                found[path] = hashlib.blake2b(data.encode(), key=self.key, digest_size=8).digest()
-        return found
+    def _hash(self, value: Any) -> bytes:
+        try:
+            # The order of keys is no change.
+            data = json.dumps(value, default=str, sort_keys=True)
+        except TypeError:
+            data = json.dumps(value, default=str)
+        return hashlib.blake2b(data.encode(), key=self.key, digest_size=8).digest()
 
 
-def changed(old: Mapping[str, Hashes | None], new: Mapping[str, Hashes | None]) -> dict[str, Any]:
+def changed(
+    old: Mapping[str, Hashes | None],
+    old_parts: Mapping[bytes, Hashes],
+    new: Mapping[str, Hashes | None],
+    new_parts: Mapping[bytes, Hashes],
+) -> dict[str, Any]:
     """The change between two looks, in the words of `reclass.impact`."""
     names = [name for name, hashes in new.items() if name not in old or old[name] != hashes]
     removed = [name for name in old if name not in new]
@@ -126,8 +136,10 @@ def changed(old: Mapping[str, Hashes | None], new: Mapping[str, Hashes | None]) 
     for name in names:
         before, after = old.get(name), new[name]
         if before is not None and after is not None:
-            for path in before.keys() | after.keys():
-                if before.get(path) != after.get(path):
+            for key in _different(before, after):
+                inside, inside_now = old_parts.get(before.get(key, b"")), new_parts.get(after.get(key, b""))
+                both = _different(inside, inside_now) if inside and inside_now else None
+                for path in [str(key)] if both is None else [f"{key}:{part}" for part in both]:
                     paths[path] = paths.get(path, 0) + 1
     return {
         "nodes": len(new),
@@ -137,6 +149,11 @@ def changed(old: Mapping[str, Hashes | None], new: Mapping[str, Hashes | None]) 
         "removed": removed,
         "paths": dict(sorted(paths.items())),
     }
+
+
+def _different(old: Hashes, new: Hashes) -> list[Any]:
+    """The keys whose values differ."""
+    return [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
 
 
 def bounded(event: dict[str, Any], folder: Path) -> dict[str, Any]:
