@@ -97,7 +97,7 @@ def test_every_function_is_documented_with_an_example(salt: Site) -> None:
         *READING.split(),
         *EDITING.split(),
         *("cache_info", "classify_minion", "declassify_minion", "diff", "nodes", "show_pillar", "show_top"),
-        *("check", "compare", "versions"),
+        *("check", "compare", "drift", "impact", "orphans", "refresh", "status", "versions"),
     ):
         assert f"salt-run reclass.{name}" in shown.stdout, name
 
@@ -536,6 +536,8 @@ def test_an_event_classifies_the_minion_that_sent_it(salt: Site, generated: Path
           _param:
             address: 10.0.0.7
         """)
+    edit = f"edit: node 'web1' created in '{file}' by classify_minion, user Reactor, job "
+    send_until(lambda: edit in salt.log("master"), salt, "web1", "reclass/minion/classify")
     # It said it was the database, but a rule asks for the id that Salt has authenticated.
     assert "database_address" not in (salt.inventory / "classes/cluster/overrides.yml").read_text()
     assert run(salt, "pillar.items")["nginx"]["listen"]

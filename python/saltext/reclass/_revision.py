@@ -44,7 +44,7 @@ def text(known: list[dict[str, Any]]) -> str:
     return ", ".join(dict.fromkeys(words)) or "without a name"
 
 
-def since(opts: Mapping[str, Any], known: list[dict[str, Any]]) -> str | None:
+def since(opts: Mapping[str, Any], known: list[dict[str, Any]]) -> str:
     """When a process of this master first saw this state. It is kept in the cache of the master."""
     import salt.cache
 
