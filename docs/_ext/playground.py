@@ -1,7 +1,7 @@
 """The playground: the page, its files, and a link to it at each example of the page on the language.
 
-`make playground` builds the files into `build/playground`. It needs a compiler for WebAssembly. Where they are
-missing, the site is built without the playground.
+`make playground` builds the files into `build/playground`. It needs a compiler for WebAssembly. Where they
+are missing, the site is built without the playground.
 """
 
 import base64
@@ -24,7 +24,8 @@ NODE = re.compile(r"^# \w+ of (\S+)$|^\$ reclass .*--nodeinfo (\S+)", re.M)
 
 def fragment(blocks: str) -> str:
     """The inventory of an example in an address, as `share.ts` of the page reads it."""
-    files = {file["path"]: file[0].removeprefix("```yaml\n").removesuffix("```") for file in FILE.finditer(blocks)}
+    found = FILE.finditer(blocks)
+    files = {file["path"]: file[0].removeprefix("```yaml\n").removesuffix("```") for file in found}
     node = NODE.search(blocks)
     inventory = {"files": files, "node": (node[1] or node[2]) if node else None}
     pack = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
