@@ -54,7 +54,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     command("reclass.restartServer", restart),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("reclass.server") || change.affectsConfiguration("reclass.files")) void restart();
+      if (["server", "files", "inlayHints"].some((name) => change.affectsConfiguration(`reclass.${name}`))) void restart();
       else if (change.affectsConfiguration("reclass.node") && client) nodes.settingChanged(client);
     }),
   );
@@ -73,6 +73,7 @@ async function start(program: Program, nodes: Nodes, watcher: vscode.FileSystemW
     // Other YAML files never reach the server.
     documentSelector: files.map((pattern) => ({ scheme: "file", language: "yaml", pattern })),
     synchronize: { fileEvents: watcher },
+    initializationOptions: { inlayHints: vscode.workspace.getConfiguration("reclass").get("inlayHints", false) },
     middleware: {
       // The client registers the commands of the server. A code lens runs this one without a node.
       executeCommand: async (name, args: unknown[], next) => {
