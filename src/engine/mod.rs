@@ -213,7 +213,9 @@ impl Inventory {
     ) -> Result<T> {
         let mut database = self.database();
         let (seen, computed) = database.inspect(&read)?;
-        computed.into_iter().for_each(|answer| database.keep(answer));
+        for answer in computed {
+            database.keep(answer);
+        }
         Ok(seen)
     }
 

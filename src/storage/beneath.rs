@@ -9,8 +9,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
+
+use crate::storage::os;
 
 /// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
@@ -19,10 +21,9 @@ const OPEN_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
     let relative = path.strip_prefix(root).map_err(|_| io::Error::from(Errno::XDEV))?;
     let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-    let root_folder = openat(CWD, root, OPEN_FLAGS | OFlags::PATH, Mode::empty())?;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let folder = match openat2(&root_folder, relative, OPEN_FLAGS | OFlags::RDONLY, Mode::empty(), resolve) {
-        // A kernel before 5.6, or a sandbox that blocks the call.
+    let root_folder = openat(CWD, root, OPEN_FLAGS | os::PATH, Mode::empty())?;
+    let folder = match os::open_beneath(&root_folder, relative, OPEN_FLAGS | OFlags::RDONLY) {
+        // Another system, a kernel before 5.6, or a sandbox that blocks the call.
         Err(Errno::NOSYS | Errno::PERM) => {
             openat(CWD, path, OPEN_FLAGS | OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
         }

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::TreeLimits;
-use super::fs::{DiskFingerprint, SettledBefore, display, folder_unreadable, reason};
+use super::fs::{DiskFingerprint, SettledBefore, display, folder_unreadable, is_as_listed, reason};
 use super::list::{FileNames, Folder, FoundFile, Listing, stem, text};
-use super::watch::is_as_listed;
 use crate::base::error::{Error, Fault, Kind, Result};
+use crate::storage::os::RawDir;
 use crate::storage::os::fd::OwnedFd;
 use crate::storage::os::unix::ffi::OsStrExt;
 

@@ -19,6 +19,15 @@ use crate::base::value::{Text, Value};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;
 
+/// Whether a file exists exactly if it was listed. A symbolic link always differs: a tree with one must be
+/// listed, and is not watched from then on.
+pub fn is_as_listed(path: &Path, listed: bool) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => listed && !metadata.is_symlink(),
+        Err(_) => !listed,
+    }
+}
+
 /// Identifies a state of a file or folder.
 ///
 /// A fingerprint taken within two seconds after a change is `young`. Another change in the same tick of the
@@ -70,9 +79,9 @@ impl DiskFingerprint {
         DiskFingerprint {
             modified,
             changed,
-            size: u64::try_from(stat.st_size).unwrap_or(0),
+            size: number(stat.st_size),
             inode: stat.st_ino,
-            device: stat.st_dev,
+            device: number(stat.st_dev),
             hard_links: stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
             young: changed >= young.0 || modified >= young.0,
         }
@@ -266,6 +275,11 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
 pub fn too_large(path: &Path, limit: usize) -> crate::base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
     Fault::new(Kind::YamlLimit { what, limit, setting: Some("limit_file_size") }).into()
+}
+
+/// A number of a file's state, whose type depends on the system.
+fn number(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(0)
 }
 
 /// Writes a file or a link for a test, with its parent folders.

@@ -18,6 +18,10 @@ pub(crate) mod program;
 mod record;
 pub mod tree_path;
 
+#[cfg(target_os = "linux")]
+pub mod watch;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_watch.rs"]
 pub mod watch;
 pub mod write;
 

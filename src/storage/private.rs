@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, fstat, renameat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::access_error::user;
@@ -62,7 +62,7 @@ impl PrivateFolder {
     }
 
     /// Replaces a file in one step. The caller has the lock of the folder.
-    pub fn replace(&self, name: &OsStr, bytes: &[u8], mode: RawMode) -> Result<(), String> {
+    pub fn replace(&self, name: &OsStr, bytes: &[u8], mode: u32) -> Result<(), String> {
         let new = [name, OsStr::new(".new")].join(OsStr::new(""));
         // The rest of a writer that was killed.
         let _ = unlinkat(&self.file, &new, AtFlags::empty());
@@ -132,7 +132,7 @@ mod tests {
         folder.read(NAME.as_ref()).map(|(bytes, _)| bytes)
     }
 
-    fn set_mode(path: &Path, mode: RawMode) {
+    fn set_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode");
     }
 

@@ -8,7 +8,6 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -104,8 +103,7 @@ fn read(file: &mut File) -> Result<Vec<u8>, Failure> {
 
 /// A file in memory.
 pub fn memory() -> Result<File, Failure> {
-    let made = rustix::fs::memfd_create("reclass", MemfdFlags::CLOEXEC);
-    made.map(File::from).map_err(|error| not_run(error.into()))
+    crate::storage::os::memory().map_err(not_run)
 }
 
 /// The exit status of a child; `None` if it took too long or wrote too much, and was killed.

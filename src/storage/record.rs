@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::clock_gettime;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub struct Moment {
 impl Moment {
     /// The present.
     pub fn now() -> Moment {
-        let uptime = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
+        let uptime = Duration::try_from(clock_gettime(super::os::BOOTTIME)).unwrap_or_default();
         Moment { clock: SystemTime::now(), uptime }
     }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Access, Mode, mkdirat};
+use rustix::fs::{Access, Mode, RawMode, mkdirat};
 use rustix::io::Errno;
 
 use super::access_error::reason_at;
@@ -118,7 +118,7 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     let open_parent = beneath::folder(root, &real).map_err(unwritable)?;
     let metadata = open_parent.metadata().map_err(unwritable)?;
     let name = folder.file_name().unwrap_or_default();
-    match mkdirat(&open_parent, name, Mode::from_raw_mode(metadata.mode() & 0o7777)) {
+    match mkdirat(&open_parent, name, Mode::from_raw_mode((metadata.mode() & 0o7777) as RawMode)) {
         Ok(()) => {
             // Only a privileged process may change the owner; for others their own is right.
             if let Ok(made) = beneath::folder_in(&open_parent, name) {

@@ -162,15 +162,6 @@ impl Watch {
     }
 }
 
-/// Whether a file exists exactly if it was listed. A symbolic link always differs: a tree with one must be
-/// listed, and is not watched from then on.
-pub fn is_as_listed(path: &Path, listed: bool) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => listed && !metadata.is_symlink(),
-        Err(_) => !listed,
-    }
-}
-
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

@@ -89,9 +89,7 @@ pub mod fs {
         Mode: RUSR WUSR;
         AtFlags: SYMLINK_NOFOLLOW EACCESS;
         Access: READ_OK WRITE_OK EXEC_OK;
-        ResolveFlags: BENEATH NO_SYMLINKS NO_MAGICLINKS;
         XattrFlags: ;
-        MemfdFlags: CLOEXEC;
     }
 
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,9 +126,6 @@ pub mod fs {
         pub st_mode: u32,
         pub st_uid: u32,
     }
-    pub struct StatFs {
-        pub f_type: i64,
-    }
 
     pub struct RawDir;
     pub struct RawDirEntry;
@@ -154,10 +149,8 @@ pub mod fs {
     closed! {
         open(impl AsRef<Path>, OFlags, Mode) -> File;
         openat(impl AsFd, impl EntryName, OFlags, Mode) -> File;
-        openat2(impl AsFd, impl EntryName, OFlags, Mode, ResolveFlags) -> File;
         stat(impl AsRef<Path>) -> Stat;
         statat(impl AsFd, impl EntryName, AtFlags) -> Stat;
-        statfs(impl AsRef<Path>) -> StatFs;
         fstat(impl AsFd) -> Stat;
         accessat(impl AsFd, impl EntryName, Access, AtFlags) -> ();
         seek(impl AsFd, SeekFrom) -> u64;
@@ -165,7 +158,6 @@ pub mod fs {
         renameat(impl AsFd, impl EntryName, impl AsFd, impl EntryName) -> ();
         unlinkat(impl AsFd, impl EntryName, AtFlags) -> ();
         mkdirat(impl AsFd, impl EntryName, Mode) -> ();
-        memfd_create(&str, MemfdFlags) -> File;
     }
     pub fn flistxattr<B>(_: impl AsFd, _: B) -> crate::io::Result<usize> {
         Err(crate::io::Errno::NOSYS)
@@ -181,62 +173,12 @@ pub mod fs {
     /// The name of a file in an open folder.
     pub trait EntryName {}
     impl<T: ?Sized> EntryName for &T {}
-
-    pub mod inotify {
-        use std::fs::File;
-        use std::path::Path;
-
-        use crate::os::fd::AsFd;
-
-        flags! {
-            CreateFlags: NONBLOCK CLOEXEC;
-            WatchFlags: MODIFY ATTRIB CLOSE_WRITE CREATE DELETE MOVED_FROM MOVED_TO DELETE_SELF MOVE_SELF ONLYDIR;
-            ReadFlags: QUEUE_OVERFLOW IGNORED UNMOUNT DELETE_SELF MOVE_SELF CREATE MOVED_TO ISDIR DELETE MOVED_FROM;
-        }
-        closed! {
-            init(CreateFlags) -> File;
-            add_watch(impl AsFd, &Path, WatchFlags) -> i32;
-        }
-        pub struct Reader;
-        pub struct FileEvent;
-        impl Reader {
-            pub fn new(_: impl AsFd, _: &mut [std::mem::MaybeUninit<u8>]) -> Reader {
-                Reader
-            }
-            pub fn next(&mut self) -> crate::io::Result<FileEvent> {
-                Err(crate::io::Errno::NOSYS)
-            }
-        }
-        impl FileEvent {
-            pub fn events(&self) -> ReadFlags {
-                ReadFlags::empty()
-            }
-            pub fn wd(&self) -> i32 {
-                0
-            }
-            pub fn file_name(&self) -> Option<&std::ffi::CStr> {
-                None
-            }
-        }
-    }
 }
 
 pub mod buffer {
     pub fn spare_capacity(buffer: &mut Vec<u8>) -> &mut Vec<u8> {
         buffer
     }
-}
-
-pub mod event {
-    flags! { PollFlags: PRI; }
-    pub struct PollFd;
-    impl PollFd {
-        pub fn new(_: &impl crate::os::fd::AsFd, _: PollFlags) -> PollFd {
-            PollFd
-        }
-    }
-    pub use crate::time::Timespec;
-    closed! { poll(&mut [PollFd], Option<&Timespec>) -> usize; }
 }
 
 pub mod process {
@@ -270,7 +212,7 @@ pub mod time {
     #[derive(Default)]
     pub struct Timespec;
     pub enum ClockId {
-        Boottime,
+        Monotonic,
     }
     pub fn clock_gettime(_: ClockId) -> Timespec {
         Timespec

@@ -461,13 +461,13 @@ impl Server<'_> {
         let wrong = || (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned());
         let nothing = Ok(Value::Null);
         match method {
-            asked::HoverRequest::METHOD => self.at(given, |place| json!(hover::hover(place))),
+            asked::HoverRequest::METHOD => self.at(&given, |place| json!(hover::hover(place))),
             asked::GotoDefinition::METHOD => {
-                self.at(given, |place| json!(GotoDefinitionResponse::Array(definition::definition(place))))
+                self.at(&given, |place| json!(GotoDefinitionResponse::Array(definition::definition(place))))
             }
-            asked::References::METHOD => self.at(given, |place| json!(references::references(place))),
+            asked::References::METHOD => self.at(&given, |place| json!(references::references(place))),
             asked::Completion::METHOD => {
-                self.at(given, |place| json!(CompletionResponse::Array(completion::completion(place))))
+                self.at(&given, |place| json!(CompletionResponse::Array(completion::completion(place))))
             }
             asked::DocumentSymbolRequest::METHOD => {
                 let uri = uri(&given).ok_or_else(wrong)?;
@@ -497,11 +497,11 @@ impl Server<'_> {
                 let Some(workspace) = self.workspace_of(&path) else { return nothing };
                 Ok(json!(path.to_str().map(|path| lens::lens(&self.workspaces[workspace], path))))
             }
-            asked::PrepareRenameRequest::METHOD => self.at(given, |place| json!(rename::prepare(place))),
+            asked::PrepareRenameRequest::METHOD => self.at(&given, |place| json!(rename::prepare(place))),
             asked::Rename::METHOD => {
                 let new = given["newName"].as_str().unwrap_or_default().trim().to_owned();
                 let mut refused = None;
-                let answer = self.at(given, |place| match rename::rename(place, &new) {
+                let answer = self.at(&given, |place| match rename::rename(place, &new) {
                     Ok(edit) => json!(edit),
                     Err(reason) => {
                         refused = Some(reason);
@@ -510,7 +510,7 @@ impl Server<'_> {
                 });
                 refused.map_or(answer, |reason| Err((ErrorCode::RequestFailed, reason)))
             }
-            asked::CallHierarchyPrepare::METHOD => self.at(given, |place| json!(calls::prepare(place))),
+            asked::CallHierarchyPrepare::METHOD => self.at(&given, |place| json!(calls::prepare(place))),
             asked::CallHierarchyIncomingCalls::METHOD => self
                 .of_item(given, |workspace, item, texts, encoding| {
                     json!(calls::incoming(workspace, item, texts, encoding))
@@ -519,14 +519,14 @@ impl Server<'_> {
                 .of_item(given, |workspace, item, texts, encoding| {
                     json!(calls::outgoing(workspace, item, texts, encoding))
                 }),
-            asked::DocumentLinkRequest::METHOD => self.at(given, |place| json!(marks::links(place))),
+            asked::DocumentLinkRequest::METHOD => self.at(&given, |place| json!(marks::links(place))),
             asked::SemanticTokensFullRequest::METHOD => {
-                self.at(given, |place| json!(SemanticTokens { result_id: None, data: marks::tokens(place) }))
+                self.at(&given, |place| json!(SemanticTokens { result_id: None, data: marks::tokens(place) }))
             }
             asked::InlayHintRequest::METHOD => {
                 let range: lsp_types::Range =
                     serde_json::from_value(given["range"].clone()).map_err(|_| wrong())?;
-                self.at(given, |place| json!(marks::hints(place, &(range.start.line..range.end.line + 1))))
+                self.at(&given, |place| json!(marks::hints(place, &(range.start.line..range.end.line + 1))))
             }
             asked::ExecuteCommand::METHOD if given["command"] == CHOOSE_NODE => {
                 let argument = |at: usize| given["arguments"][at].as_str().map(str::to_owned);
@@ -561,11 +561,11 @@ impl Server<'_> {
     /// The answer to a question about an open text, or a place in it; null if the text is no file of an inventory.
     fn at(
         &mut self,
-        given: Value,
+        given: &Value,
         answer: impl FnOnce(&Cursor<'_>) -> Value,
     ) -> Result<Value, (ErrorCode, String)> {
         let wrong = || (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned());
-        let uri = uri(&given).ok_or_else(wrong)?;
+        let uri = uri(given).ok_or_else(wrong)?;
         // A question about the whole text has no position.
         let position: Position = match given.get("position") {
             Some(position) => serde_json::from_value(position.clone()).map_err(|_| wrong())?,

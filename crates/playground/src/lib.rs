@@ -163,6 +163,8 @@ pub extern "C" fn response() -> *const u8 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{Asked, answered};
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
         ];
         let asked = Asked { files: files.into(), node: None, time: String::new() };
         let reply = answered(&asked);
-        assert_eq!(reply.nodes, ["web1".into()]);
+        assert_eq!(reply.nodes, [Arc::<str>::from("web1")]);
         assert!(reply.messages.starts_with("error[reference-not-found]"), "{}", reply.messages);
         assert!(reply.messages.contains("/srv/salt/reclass/nodes/web1.yml:3:8"), "{}", reply.messages);
         assert_eq!(reply.findings.len(), 1);

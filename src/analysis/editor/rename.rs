@@ -79,7 +79,7 @@ impl ClassRenaming<'_> {
         if !new.split('.').all(is_name) {
             return Err(format!("'{new}' is no name of a class: letters, digits, '-' and '_' between dots"));
         }
-        if new == "init" || new.ends_with(".init") {
+        if new.rsplit('.').next() == Some("init") {
             return Err("a class with the name 'init' is the class of its folder".to_owned());
         }
         let named = |name: &str| {

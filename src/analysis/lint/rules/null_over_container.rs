@@ -50,8 +50,10 @@ fn check_section(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fa
         let mentioned = mentions.at(path);
         let lost = linter.survey.kinds(file).find_map(|node| {
             let earlier = node.layers_before(origin.file).filter(|layer| mentioned.contains(&layer.file));
-            let last = earlier.filter_map(|layer| content(&linter.settled(section, layer), path)).last();
-            last?
+            earlier.fold(None, |lost, layer| match linter.settled(section, layer).at(path) {
+                Some((slot, rest)) => container(slot, rest),
+                None => lost,
+            })
         });
         if let Some((kind, place)) = lost {
             let path = join_path(path, &linter.context.settings.delimiter);
@@ -65,10 +67,9 @@ fn check_section(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fa
     }
 }
 
-/// The kind and the place of the mapping or list that a map has at a path; nothing inside for another value.
-fn content(map: &MapSlot, path: &[Key]) -> Option<Option<(&'static str, Origin)>> {
-    let (slot, rest) = map.at(path)?;
-    Some(match alone(slot) {
+/// The kind and the place of a mapping or list that has something.
+fn container(slot: &Slot, rest: &[Key]) -> Option<(&'static str, Origin)> {
+    match alone(slot) {
         Some((Slot::Map(map), _)) if rest.is_empty() && !map.entries.is_empty() => {
             Some(("mapping", map.origin))
         }
@@ -76,5 +77,5 @@ fn content(map: &MapSlot, path: &[Key]) -> Option<Option<(&'static str, Origin)>
             Some(("list", list.origin))
         }
         _ => None,
-    })
+    }
 }
