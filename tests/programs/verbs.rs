@@ -233,6 +233,18 @@ fn what_is_not_there_is_no_line() {
         assert!(err.starts_with("note[nothing-matches]: no "), "{arguments:?}: {err}");
         assert_eq!(err.contains(&format!("'{similar}' is similar")), !similar.is_empty(), "{err}");
     }
+    // The question is asked the wrong way round.
+    let other = inventory("", &[("nodes/web1.lan.yml", "classes: [nginx]\n"), ("classes/nginx.yml", "{}\n")]);
+    for (arguments, said) in [
+        (["classes", "web1"], "'web1.lan' is a node"),
+        (["nodes", "nginx"], "'nginx' is a class"),
+        (["params", "nginx"], "'nginx' is a class"),
+    ] {
+        let output = run(other.path(), &[&arguments[..], &["-b", "a"]].concat());
+        assert!(text(&output).contains(said), "{arguments:?}: {}", text(&output));
+    }
+    let output = run(other.path(), &["show", "web1", "exports", "-b", "a"]);
+    assert!(text(&output).contains("--export PATH"), "{}", text(&output));
     // Names that are there, and nothing that has all: that is an answer.
     let place_of_two = inventory("", &[("nodes/web.yml", "applications: [a]\n"), ("nodes/db.yml", "{}\n")]);
     let none = ["nodes", "db", "--application", "a", "-b", "a"];

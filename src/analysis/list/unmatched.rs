@@ -4,7 +4,7 @@ use super::names::{NameRow, applications, classes};
 use super::nodes::{ListedRows, NodeFilter, nodes};
 use super::parameters::parameters;
 use super::references::references;
-use crate::base::error::{Fault, Kind, Result};
+use crate::base::error::{Fault, Kind, Result, article};
 use crate::base::pattern::{Glob, is_wild};
 use crate::base::pystr;
 use crate::base::similar;
@@ -50,8 +50,13 @@ pub fn unmatched<'g>(
                 none => none.insert(what.known(inventory)?),
             };
             let similar = what.similar(glob, known.iter().map(String::as_str)).map(str::to_owned);
+            let elsewhere = if similar.is_none() { what.elsewhere(inventory, glob)? } else { None };
             let kind = Kind::NothingMatches { what: what.name(), name: glob.clone(), similar };
-            faults.push(Fault::new(kind));
+            let fault = Fault::new(kind);
+            faults.push(match elsewhere {
+                Some(text) => fault.note(text, None),
+                None => fault,
+            });
         }
     }
     Ok(faults)
@@ -76,6 +81,20 @@ impl What {
             What::Parameter | What::Reference => similar::path(name, known),
             What::Application | What::Environment => similar::nearest(name, known),
         }
+    }
+
+    /// The thing of another kind that has this name, as a sentence. A node may be named by its host alone.
+    fn elsewhere(self, inventory: &Inventory, name: &str) -> Result<Option<String>> {
+        for other in [What::Node, What::Class, What::Application].into_iter().filter(|other| *other != self) {
+            let known = other.known(inventory)?;
+            let is_host = |known: &&String| other == What::Node && known.split('.').next() == Some(name);
+            if let Some(found) =
+                known.iter().find(|known| *known == name).or_else(|| known.iter().find(is_host))
+            {
+                return Ok(Some(format!("'{found}' is {}", article(other.name()))));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether anything matches in the whole inventory, without the node filter.

@@ -104,6 +104,11 @@ impl Kind {
             }
             Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
             Kind::ClassNeedsPillar { .. } => Some("set the parameter in the inventory".into()),
+            Kind::NothingToExplain { what: "parameter", name, .. }
+                if name == "exports" || name.starts_with("exports:") =>
+            {
+                Some("an export is no parameter: 'reclass explain NODE --export PATH'".into())
+            }
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
