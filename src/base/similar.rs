@@ -25,7 +25,14 @@ pub fn node<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
                 !short.is_empty() && is_short(candidate) && candidate != name && host(candidate) == short
             })
         })
-        .or_else(|| closest(name, known, |_, _, _| true))
+        .or_else(|| closest(name, known.clone(), |_, _, _| true))
+        .or_else(|| {
+            let close = nearest(
+                &short,
+                known.clone().into_iter().map(|name| name.split('.').next().unwrap_or(name)),
+            )?;
+            first(known, |candidate| !file.contains('.') && candidate.split('.').next() == Some(close))
+        })
 }
 
 /// The known class that is meant: a path stands for a file (`classes/web/init.yml`), `/` and `:` for a dot, the
@@ -183,6 +190,7 @@ mod tests {
             ("nodes/db1.yaml", Some("db1")),
             ("db1.example.com", Some("db1")),
             ("wbe2.example.com", Some("web2.example.com")),
+            ("wbe2", Some("web2.example.com")),
             ("mail", None),
             ("", None),
             ("db1", None),

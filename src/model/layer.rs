@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::error::help::{NO_BREAK, NO_BREAK_STRING};
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, Warning, push_fault, truncate_faults};
 use crate::base::pattern::{Glob, is_wild};
 use crate::base::secrets::Secrets;
@@ -523,6 +524,8 @@ pub fn unknown_sections(document: &Document, merge_options: bool) -> Vec<(Kind, 
 
 fn type_name(node: &Node) -> &'static str {
     match &node.data {
+        // YAML takes it for a letter, so that what looks like a key or an entry is one text.
+        Data::Value(Value::Str(text)) if text.contains(NO_BREAK) => NO_BREAK_STRING,
         Data::Value(value) => value.type_name(),
         Data::List(_) => "list",
         Data::Map(_) => "mapping",

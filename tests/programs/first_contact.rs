@@ -213,3 +213,53 @@ fn show_has_the_problems_and_warnings_of_nodeinfo() {
     assert_eq!((shown.status.code(), out(&shown)), (Some(0), "1\n".into()));
     assert!(err(&shown).contains("unknown section 'parameter'"), "{}", err(&shown));
 }
+
+#[test]
+fn commits_before_the_settings_file_are_compared_in_an_inventory_that_was_found() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().join("home/new");
+    write(&base.join("nodes/n.yml"), "parameters: {a: 1}\n");
+    write(&base.join("classes/c.yml"), "{}\n");
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=x", "-c", "user.email=x@x", "-c", "init.defaultBranch=main"]);
+        let done = git.current_dir(&base).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", err(&done));
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message=one"]);
+    let differs = |arguments: &[&str]| {
+        let output = run(&place, "home/new", arguments, &[]);
+        assert!(out(&output).contains("parameters a"), "{arguments:?}: {}{}", out(&output), err(&output));
+    };
+    write(&base.join("nodes/n.yml"), "parameters: {a: 2}\n");
+    differs(&["diff", "HEAD"]);
+    write(&base.join("reclass-config.yml"), "pretty_print: true\n");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message=two"]);
+    differs(&["diff", "HEAD~1", "HEAD"]);
+    let output = run(&place, "home/new", &["diff", "HEAD~1..HEAD"], &[]);
+    assert!(err(&output).contains("diff HEAD~1 HEAD"), "{}", err(&output));
+}
+
+#[test]
+fn half_an_inventory_and_a_file_with_another_ending_are_named() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().join("home/new");
+    write(&base.join("nodes/web1.lan.yml"), "{}\n");
+    let said = |folder: &str, arguments: &[&str]| err(&run(&place, folder, arguments, &[]));
+    let missing = said("home/new", &["nodes"]);
+    assert!(missing.contains("'nodes' is here, but not 'classes'"), "{missing}");
+    write(&base.join("classes/app.txt"), "{}\n");
+    let below = said("home", &["nodes"]);
+    assert!(below.contains("is an inventory: -b"), "{below}");
+    let short = said("home/new", &["--nodeinfo", "web1"]);
+    assert!(short.contains("'web1.lan' is similar") && !short.contains("does not end in"), "{short}");
+    write(&base.join("nodes/n.yml"), "classes: [app]\n");
+    write(&base.join("nodes/db.yaml.bak"), "{}\n");
+    for (node, file) in [("n", "classes/app.txt'"), ("db", "nodes/db.yaml.bak'")] {
+        let message = said("home/new", &["show", node]);
+        assert!(message.contains(file) && message.contains("does not end in .yml or .yaml"), "{message}");
+    }
+}

@@ -157,6 +157,10 @@ impl Configuration {
             Some((name, bytes)) => Configuration::of(ConfigurationFile::parse(name, bytes.clone())?),
             None => Configuration::default(),
         };
+        // The inventory was found: neither the settings file of today nor that of another state names it.
+        if let Some(folder) = &self.around {
+            options.insert("inventory_base_uri".into(), Value::text(display(folder)));
+        }
         options.extend(own.options.clone());
         options.extend(self.overruled.clone());
         Settings::from_options(&options).map_err(|error| own.placed_all(error))?;
@@ -228,9 +232,15 @@ impl Configuration {
         }
         // Only folders have a default that people may not know.
         let text = match &self.file {
-            None if self.around.is_some() => "RECLASS_BASE names it".to_owned(),
+            None if named_by_variable().is_some() => "RECLASS_BASE names it".to_owned(),
+            None if self.around.is_some() => "it belongs to the inventory that was found".to_owned(),
             Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
-            None => "no option and no settings file names it: it is the default".to_owned(),
+            None => {
+                if let Some(found) = beside_the_default() {
+                    fault = fault.note(found, None);
+                }
+                "no option and no settings file names it: it is the default".to_owned()
+            }
         };
         fault.note(text, None)
     }
@@ -312,6 +322,22 @@ impl OptionsFile for Configuration {
 
 /// The folder of the default inventory.
 pub const DEFAULT: &str = "/etc/reclass";
+
+/// What looks like an inventory in the current folder, as a sentence, if the default is used all the same.
+fn beside_the_default() -> Option<String> {
+    let is_here = |name: &str| Path::new(name).is_dir();
+    Some(match (is_here("nodes"), is_here("classes"), is_here("targets")) {
+        (true, false, _) => "'nodes' is here, but not 'classes': an inventory has both folders".to_owned(),
+        (false, true, true) => "'targets' is here, as in inventories of Kapitan: -b . -u targets".to_owned(),
+        (false, true, false) => {
+            "'classes' is here, but not 'nodes': an inventory has both folders".to_owned()
+        }
+        _ => format!(
+            "'{0}' is an inventory: -b {0}",
+            display(&folder::below(Path::new("."), 1, &is_inventory)?)
+        ),
+    })
+}
 
 /// The inventory that the variable names, or else the nearest one around the current folder.
 fn around() -> Option<PathBuf> {

@@ -227,7 +227,9 @@ pub fn name_an_inventory(matches: &ArgMatches) -> bool {
 
 /// The usage error of a word that is no command, with the command that shows the node of this name.
 pub fn with_way_on(mut error: clap::Error) -> clap::Error {
+    // A word that is nearly a command is no name of a node.
     if error.kind() == ErrorKind::InvalidSubcommand
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
     {
         let tip = format!("'reclass show {word}' shows the data of the node '{word}'");

@@ -126,7 +126,8 @@ pub fn named_otherwise(folder: &Path, name: &str, below: bool) -> Option<PathBuf
     let is_meant = |path: &&PathBuf| {
         let file = path.file_name().and_then(|file| file.to_str());
         let ending = file.and_then(|file| file.strip_prefix(name)).unwrap_or_default();
-        ending.starts_with('.') && ![".yml", ".yaml"].contains(&ending) && path.is_file()
+        let is_yaml = [".yml", ".yaml"].iter().any(|end| ending.ends_with(end));
+        ending.starts_with('.') && !is_yaml && path.is_file()
     };
     let found = entries.iter().find(is_meant).cloned();
     let inner = || entries.iter().filter(|path| below && path.is_dir() && !path.is_symlink());

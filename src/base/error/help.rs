@@ -109,6 +109,11 @@ impl Kind {
             {
                 Some("an export is no parameter: 'reclass explain NODE --export PATH'".into())
             }
+            Kind::NothingToExplain { what: "parameter", name, .. }
+                if ["classes", "applications", "environment"].contains(&&**name) =>
+            {
+                Some(format!("'{name}' is no parameter: 'reclass show NODE' has it"))
+            }
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
@@ -120,6 +125,7 @@ impl Kind {
     /// The help for a file that is YAML, and no node or class file of reclass.
     fn language_help(&self) -> Option<String> {
         let help = match self {
+            Kind::SectionType { found: NO_BREAK_STRING, .. } => return Some(format!("it {NO_BREAK_HELP}")),
             Kind::UnknownSection { .. } => "a parameter belongs below 'parameters:'",
             Kind::SectionType { expected: "list", found: "mapping", .. } => {
                 "each entry needs '- ' in front of it, and no ':' behind it"
@@ -186,6 +192,9 @@ impl Kind {
 pub const NO_BREAK: char = '\u{a0}';
 /// What a name or a line has.
 pub const NO_BREAK_HELP: &str = "has a no-break space (U+00A0), which YAML takes for a letter: write a space";
+
+/// The type of a text that has one.
+pub const NO_BREAK_STRING: &str = "string with a no-break space";
 
 /// The help for an error of the operating system.
 fn system_help(message: &str) -> Option<&'static str> {

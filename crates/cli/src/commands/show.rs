@@ -77,6 +77,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         }
     };
     let text = match (question.matches.get_flag("raw"), question.output) {
+        (true, _) if paths.len() > 1 => return Err(usage("--raw takes one PATH".to_owned())),
         (true, _) => raw(&value, paths.first())?,
         (false, "json") => json::dumps(&value, true),
         (false, _) => {
