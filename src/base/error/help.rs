@@ -45,10 +45,6 @@ impl Kind {
                 Some("tags of other programs have no meaning here; in quotes it is text".into())
             }
             Kind::YamlTag { tag: None } => Some("a text that begins with '!' needs quotes".into()),
-            Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
-                "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
-                    .into(),
-            ),
             Kind::YamlLimit { setting: Some(setting), .. }
             | Kind::EvaluationLimit { setting: Some(setting), .. } => {
                 Some(format!("'{setting}' is the limit"))
@@ -64,7 +60,6 @@ impl Kind {
             Kind::GrainUntrusted { grain } => {
                 Some(format!("list it with its permitted values in 'trusted_grains': '{grain}: [VALUE, …]'"))
             }
-            Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             // The lock itself is closed, not its folder.
             Kind::FileUnwritable { message, .. } if message.contains("/.reclass.lock'") =>
             {
@@ -80,21 +75,6 @@ impl Kind {
             | Kind::FileUnwritable { message, .. }
             | Kind::FolderUnflushed { message, .. }
             | Kind::ConfigFile { message, .. } => system_help(message).map(str::to_owned),
-            Kind::GitCache { message, .. } => {
-                let help = system_help(message)
-                    .unwrap_or("remove what blocks it: its content will be fetched again");
-                Some(help.to_owned())
-            }
-            Kind::GitProgram { message } if message.contains("cannot allocate memory") => {
-                Some("raise the limit of the process (ulimit -v, LimitAS= of systemd)".into())
-            }
-            Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
-            Kind::EtcdUnreachable { message, .. } | Kind::EtcdStale { message, .. }
-                if message.starts_with("cannot run the program") =>
-            {
-                Some("install etcdctl, on Debian with the package etcd-client".into())
-            }
-            Kind::EtcdConflict { .. } => Some("look at the new value, and try again".into()),
             Kind::Lint { help, .. } | Kind::YamlSyntax { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
@@ -118,7 +98,34 @@ impl Kind {
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),
-            _ => self.language_help(),
+            _ => self.storage_help().or_else(|| self.language_help()),
+        }
+    }
+
+    /// The help for a repository of git, or etcd.
+    fn storage_help(&self) -> Option<String> {
+        match self {
+            Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
+                "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
+                    .into(),
+            ),
+            Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
+            Kind::GitCache { message, .. } => {
+                let help = system_help(message)
+                    .unwrap_or("remove what blocks it: its content will be fetched again");
+                Some(help.to_owned())
+            }
+            Kind::GitProgram { message } if message.contains("cannot allocate memory") => {
+                Some("raise the limit of the process (ulimit -v, LimitAS= of systemd)".into())
+            }
+            Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
+            Kind::EtcdUnreachable { message, .. } | Kind::EtcdStale { message, .. }
+                if message.starts_with("cannot run the program") =>
+            {
+                Some("install etcdctl, on Debian with the package etcd-client".into())
+            }
+            Kind::EtcdConflict { .. } => Some("look at the new value, and try again".into()),
+            _ => None,
         }
     }
 
