@@ -50,7 +50,7 @@ mod yaml;
 
 pub use analysis::diff::Difference;
 pub use analysis::explain::Explanation;
-pub use analysis::{compare, diff, editor, explain, graph, lint, list};
+pub use analysis::{compare, diff, editor, explain, graph, lint, list, test};
 pub use base::error::Error;
 pub use base::settings::Settings;
 pub use base::value::Value;

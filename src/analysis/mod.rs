@@ -1,6 +1,6 @@
 //! Analysis: questions beyond a pillar.
 //!
-//! Explanations, lint, differences, listings and the class graph. They read the results of the
+//! Explanations, lint, tests, differences, listings and the class graph. They read the results of the
 //! engine and never change them.
 
 pub mod compare;
@@ -11,3 +11,4 @@ pub mod graph;
 pub mod lint;
 pub mod list;
 pub mod survey;
+pub mod test;

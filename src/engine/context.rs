@@ -22,7 +22,7 @@ use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::model::catalog::{Catalog, CatalogEntry, NameIndex};
 use crate::model::grains::{GrainRead, GrainRules, Grains};
-use crate::model::layer::Layer;
+use crate::model::layer::{Layer, LayerResult};
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
 
@@ -56,6 +56,8 @@ pub struct NodeRequest<'a> {
     pub grains: Option<&'a Value>,
     /// Whether the node may have no file (S14).
     pub mapped: bool,
+    /// The layer of a node without a file, in place of the file of that name.
+    pub own: Option<&'a LayerResult>,
     /// Whether the request is for a top, which has no earlier pillar.
     pub top: bool,
 }
@@ -63,7 +65,15 @@ pub struct NodeRequest<'a> {
 impl<'a> NodeRequest<'a> {
     /// A request without overrides.
     pub fn plain(name: &'a str) -> NodeRequest<'a> {
-        NodeRequest { name, environment: None, input: None, grains: None, mapped: false, top: false }
+        NodeRequest {
+            name,
+            environment: None,
+            input: None,
+            grains: None,
+            mapped: false,
+            own: None,
+            top: false,
+        }
     }
 }
 

@@ -157,7 +157,8 @@ impl Database {
                 let computation = database.computation(catalog);
                 computation.recorder.begin();
                 let grains = request.grains.as_ref();
-                let request = NodeRequest { name, environment, input: None, grains, mapped, top: true };
+                let request =
+                    NodeRequest { environment, grains, mapped, top: true, ..NodeRequest::plain(name) };
                 let result = computation.top(request);
                 (result, computation.recorder.end())
             },

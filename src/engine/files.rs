@@ -27,7 +27,7 @@ use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::slot::MapSlot;
 use crate::storage::fs::{display, fingerprint};
 use crate::storage::git::Blob;
-use crate::yaml::compose::{Document, compose_within};
+use crate::yaml::compose::{Document, Node, compose_within};
 
 /// The version of a file's layer; zero for an unreadable file.
 pub type Version = u64;
@@ -487,6 +487,27 @@ impl Files {
                 Err(unread)
             }
         }
+    }
+
+    /// Builds the layer of a node that is part of a file outside of the inventory. `document` is the whole file,
+    /// so that the places of values are those in the file.
+    pub fn node_in(
+        &self,
+        path: &Path,
+        (document, bytes): (&Document, &[u8]),
+        root: Node,
+        name: &str,
+    ) -> LayerResult {
+        let file = self.number(&Arc::from(path));
+        self.table.lock().files[file.0 as usize].spans = document.spans.clone();
+        let document = Document { root: Some(root), ..document.clone() };
+        let source = LayerSource { file, name, init: false, is_class: false, settings: &self.settings };
+        Layer::build(&document, source, &self.interner).map(Arc::new).map_err(|mut unread| {
+            for fault in unread.error.faults_mut().iter_mut().filter(|fault| fault.site.is_none()) {
+                fault.site = crate::evaluate::site_of(self, fault, bytes);
+            }
+            unread
+        })
     }
 
     /// How often positions changed while layers stayed. Anything that names lines must then be built again.

@@ -25,7 +25,7 @@ impl Computation<'_> {
     /// Like [`Self::layers`], but an error carries the layers that could be ordered.
     pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<Incomplete<Layers>>> {
         let prefixes = Prefixes::new(self.settings);
-        let (item, layer) = self.node(request.name, request.mapped)?;
+        let (item, layer) = self.node(request)?;
         let (layer, mut faults, mut whole) = match layer {
             Ok(layer) => (layer, Vec::new(), true),
             Err(Incomplete { error, rest: Some(layer), whole }) => (layer, error.into_faults(), whole),
@@ -112,7 +112,11 @@ impl Computation<'_> {
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(Arc<CatalogEntry>, LayerResult)> {
+    fn node(&self, request: NodeRequest<'_>) -> Result<(Arc<CatalogEntry>, LayerResult)> {
+        let NodeRequest { name, mapped, own, .. } = request;
+        if let Some(layer) = own {
+            return Ok((Arc::new(CatalogEntry::without_file(name.into())), layer.clone()));
+        }
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {

@@ -212,7 +212,8 @@ pub(super) fn compute(
     let (name, environment) = (&key.0, key.1.as_ref());
     let input = request.input_data.as_ref();
     let grains = request.grains.as_ref();
-    let result = computation.answer(NodeRequest { name, environment, input, grains, mapped, top: false });
+    let result =
+        computation.answer(NodeRequest { environment, input, grains, mapped, ..NodeRequest::plain(name) });
     Computed { result, dependencies: computation.recorder.end(), position_changes }
 }
 

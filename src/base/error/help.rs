@@ -75,7 +75,9 @@ impl Kind {
             | Kind::FileUnwritable { message, .. }
             | Kind::FolderUnflushed { message, .. }
             | Kind::ConfigFile { message, .. } => system_help(message).map(str::to_owned),
-            Kind::Lint { help, .. } | Kind::YamlSyntax { help, .. } => help.clone(),
+            Kind::Lint { help, .. } | Kind::YamlSyntax { help, .. } | Kind::TestInvalid { help, .. } => {
+                help.clone()
+            }
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }

@@ -375,6 +375,12 @@ kinds! {
     BaselineInvalid { path: String, message: String } "baseline-invalid" 65
         "'{path}' is not a baseline: {message}";
 
+    // Tests.
+    /// A test of `reclass test` cannot be run: it expects nothing, it has an unknown key or matcher, or none of its
+    /// nodes has the path.
+    TestInvalid { message: String, help: Option<String> } "test-invalid" 65
+        "{message}";
+
     // Edits.
     /// An entry cannot be changed without a change of other entries, for example because an alias shares it.
     /// Edit the file by hand.

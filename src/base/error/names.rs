@@ -114,6 +114,7 @@ impl Kind {
             | Kind::OldRefusal { .. }
             | Kind::Lint { .. }
             | Kind::BaselineInvalid { .. }
+            | Kind::TestInvalid { .. }
             | Kind::EditRefused { .. }
             | Kind::EditReference { .. }
             | Kind::NameRefused { .. }

@@ -17,6 +17,7 @@ pub mod lsp;
 pub mod manual;
 pub mod migrate;
 pub mod show;
+pub mod test;
 pub mod tool;
 pub mod tools;
 pub mod verb;
@@ -38,6 +39,7 @@ pub const VERBS: &[Verb] = &[
     show::VERB,
     explain::VERB,
     lint::VERB,
+    test::VERB,
     diff::VERB,
     compare::VERB,
     list::NODES,
@@ -79,7 +81,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
         "Nodes and values",
         &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph", "explore"],
     ),
-    ("Checks", &["lint", "diff", "compare"]),
+    ("Checks", &["lint", "test", "diff", "compare"]),
     ("Begin, learn, connect", &["init", "migrate", "explain-error", "lsp", "completions", "manual"]),
 ];
 

@@ -1,0 +1,77 @@
+//! Writes a report as JUnit XML, which GitLab, Jenkins and others show.
+
+use std::fmt::Write as _;
+
+use super::data::{Failure, TestReport, TestResult, TestState};
+use crate::base::error::{Error, concise};
+
+/// The report in the form of JUnit: a suite for each file, a case for each test.
+pub fn junit(report: &TestReport) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<testsuites name=\"reclass\"{}>", counts(&report.tests));
+    for tests in report.tests.chunk_by(|one, other| one.site.path == other.site.path) {
+        let file = tests.first().map_or("", |test| &*test.site.path);
+        let _ = writeln!(out, "  <testsuite name=\"{}\"{}>", escaped(file), counts(tests));
+        for test in tests {
+            case(&mut out, test, file);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out + "</testsuites>"
+}
+
+fn counts(tests: &[TestResult]) -> String {
+    let count = |state: TestState| tests.iter().filter(|test| test.state == state).count();
+    let (failed, invalid) = (count(TestState::Failed), count(TestState::Invalid));
+    format!(" tests=\"{}\" failures=\"{failed}\" errors=\"{invalid}\"", tests.len())
+}
+
+fn case(out: &mut String, test: &TestResult, file: &str) {
+    let (name, file) = (escaped(&test.name), escaped(file));
+    let _ = write!(
+        out,
+        "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\" line=\"{}\"",
+        test.site.line
+    );
+    if test.state == TestState::Passed {
+        out.push_str("/>\n");
+        return;
+    }
+    out.push_str(">\n");
+    for problem in &test.problems {
+        let text = escaped(&concise(&Error::from(problem.fault.clone())));
+        let kind = problem.fault.code();
+        let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{text}\"/>");
+    }
+    for failure in &test.failures {
+        let Failure { path, site, nodes, expected, got, place, .. } = failure;
+        let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        let message = escaped(&format!("{at}expected {expected}, got {got}"));
+        let nodes = nodes.join(", ");
+        let from = place.as_ref().map_or_else(String::new, |place| {
+            let site = place.site.as_ref().map_or_else(String::new, |site| format!("{site}, "));
+            format!("\nthe value is of {site}{}", place.layer)
+        });
+        let text = escaped(&format!("{site}\nnodes: {nodes}{from}"));
+        let _ = writeln!(out, "      <failure type=\"test-failed\" message=\"{message}\">{text}</failure>");
+    }
+    out.push_str("    </testcase>\n");
+}
+
+/// A text in XML. Characters that XML 1.0 does not have at all become the replacement character.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // In an attribute a line break would become a space.
+            '\n' => out.push_str("&#10;"),
+            '\t' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => out.push(c),
+            _ => out.push('\u{fffd}'),
+        }
+    }
+    out
+}

@@ -1,0 +1,494 @@
+//! Runs tests: renders each node once for all tests that look at it, and groups the nodes with the same wrong
+//! value. Only wrong values are explained.
+
+use rustc_hash::FxHashMap;
+
+use super::TestQuestion;
+use super::data::{Failure, TestReport, TestResult, TestState};
+use super::lookup::{AnswerPart, Looked, ValuePath, hidden, place};
+use super::matcher::{Matcher, Miss, differences};
+use super::read::{BadTest, Check, Goal, Subject, TestCase, TestFile, tests};
+use super::snapshot::Snapshots;
+use crate::analysis::survey::chosen_nodes;
+use crate::base::error::{Error, Fault, Kind, Result, concise};
+use crate::base::parallel;
+use crate::base::pattern::{Glob, is_wild};
+use crate::base::progress::WorkUnit;
+use crate::base::secrets::MASK;
+use crate::base::similar;
+use crate::base::source::Site;
+use crate::base::value::{Key, Text, Value};
+use crate::engine::answer::NodeInfo;
+use crate::engine::context::{Computation, NodeRequest};
+use crate::output::report::{Finding, Level};
+
+/// A node to render.
+enum Rendered<'t> {
+    /// A node of the inventory, with the indexes of its tests.
+    Known(Text, Vec<usize>),
+    /// The node of one test.
+    Own(usize, &'t TestCase),
+}
+
+/// What a node shows for one test.
+struct NodeOutcome {
+    test: usize,
+    node: Text,
+    /// What is wrong, each with the index of its check.
+    wrong: Vec<(usize, Wrong)>,
+    /// For each check, whether the node has its path, or a similar path.
+    paths: Vec<Looked>,
+    /// Values to record, each with its path.
+    recorded: Vec<(String, Value)>,
+}
+
+#[derive(Clone, PartialEq)]
+enum Wrong {
+    Value(Miss),
+    /// The node renders, and should fail with this error.
+    Renders(String),
+    /// The node does not render, or fails with another error than this one.
+    Fails(Option<String>, Error),
+    /// There is no snapshot of the value.
+    Unrecorded,
+}
+
+/// Equal wrong values of several nodes.
+struct WrongGroup {
+    test: usize,
+    check: usize,
+    wrong: Wrong,
+    nodes: Vec<Text>,
+}
+
+/// The report of the tests in some files.
+pub(super) fn run(
+    computation: &Computation<'_>,
+    files: &[TestFile],
+    question: &TestQuestion,
+) -> Result<TestReport> {
+    let mut all: Vec<Result<TestCase, BadTest>> =
+        files.iter().enumerate().flat_map(|(index, file)| tests(computation, index, file)).collect();
+    let name = |test: &Result<TestCase, BadTest>| match test {
+        Ok(test) => test.name.clone(),
+        Err(bad) => bad.name.clone(),
+    };
+    let names: Vec<String> = all.iter().map(name).collect();
+    check_names(&names, &question.names)?;
+    let wanted =
+        |name: &str| question.names.is_empty() || question.names.iter().any(|one| names_it(one, name));
+    all.retain(|test| wanted(&name(test)));
+    let snapshots =
+        Snapshots::read(computation.settings, files, question.record && question.names.is_empty())?;
+    let mut by_node: FxHashMap<Text, Vec<usize>> = FxHashMap::default();
+    let mut own = Vec::new();
+    for (index, test) in all.iter_mut().enumerate() {
+        match nodes_of(computation, test) {
+            Ok(names) => names.into_iter().for_each(|name| by_node.entry(name).or_default().push(index)),
+            Err(bad) => *test = Err(bad),
+        }
+    }
+    for (index, test) in all.iter().enumerate() {
+        if let Ok(test @ TestCase { subject: Subject::Own(..), .. }) = test {
+            own.push(Rendered::Own(index, test));
+        }
+    }
+    let mut known: Vec<(Text, Vec<usize>)> = by_node.into_iter().collect();
+    known.sort_unstable();
+    let mut items: Vec<Rendered<'_>> =
+        known.into_iter().map(|(name, tests)| Rendered::Known(name, tests)).collect();
+    items.append(&mut own);
+    let runner =
+        Runner { all: &all, others: other_nodes(computation, &all), snapshots: &snapshots, question };
+    let context = computation.context();
+    let outcomes = parallel::each_counted(
+        WorkUnit::Nodes,
+        computation.settings.threads,
+        &items,
+        || context.computation(),
+        |computation, item| runner.render(computation, item),
+        |_| false,
+    );
+    let outcomes: Vec<NodeOutcome> = outcomes.into_iter().flatten().collect();
+    let mut results: Vec<TestResult> = all.iter().map(|test| runner.untried(test)).collect();
+    let groups = runner.grouped(&outcomes, &mut results);
+    let failures = parallel::each(
+        computation.settings.threads,
+        &groups,
+        || context.computation(),
+        |computation, group| runner.failure(computation, group),
+        |_| false,
+    );
+    for (group, failure) in groups.iter().zip(failures) {
+        if let Some(result) = results.get_mut(group.test) {
+            result.state = TestState::Failed;
+            result.failures.extend(failure);
+        }
+    }
+    runner.add_missing_paths(&outcomes, &mut results);
+    let mut recorded = snapshots;
+    if question.record {
+        for outcome in outcomes {
+            let Some(Ok(test)) = all.get(outcome.test) else { continue };
+            for (path, value) in outcome.recorded {
+                recorded.put(test.file, label(test, &outcome.node), path, value);
+            }
+        }
+    }
+    let recorded = if question.record { recorded.texts() } else { Vec::new() };
+    Ok(TestReport { tests: results, recorded })
+}
+
+/// The name of a node in snapshots. A node of a test's own has the name of the test.
+fn label(test: &TestCase, node: &str) -> Text {
+    match test.subject {
+        Subject::Nodes(_) => node.into(),
+        Subject::Own(..) => test.name.as_str().into(),
+    }
+}
+
+/// Whether a filter names a test: a glob its whole name, another text a part of it.
+fn names_it(filter: &str, name: &str) -> bool {
+    if is_wild(filter) { Glob::new(filter).matches(name) } else { name.contains(filter) }
+}
+
+fn check_names(names: &[String], filters: &[String]) -> Result<()> {
+    let missing = filters.iter().filter(|filter| !names.iter().any(|name| names_it(filter, name)));
+    let faults: Vec<Fault> = missing
+        .map(|filter| {
+            let similar = similar::nearest(filter, names.iter().map(String::as_str)).map(str::to_owned);
+            Fault::new(Kind::NothingMatches { what: "test", name: filter.clone(), similar })
+        })
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(Error::new(faults)) }
+}
+
+/// The nodes of the inventory that a test looks at. A glob without a node makes it a bad test.
+fn nodes_of(computation: &Computation<'_>, test: &Result<TestCase, BadTest>) -> Result<Vec<Text>, BadTest> {
+    let Ok(TestCase { subject: Subject::Nodes(globs), name, site, .. }) = test else { return Ok(Vec::new()) };
+    let (mut names, mut faults) = (Vec::new(), Vec::new());
+    for (glob, site) in globs {
+        match chosen_nodes(computation.catalog, std::slice::from_ref(glob)) {
+            Ok(chosen) => names.extend(chosen),
+            Err(error) => {
+                faults.extend(error.into_faults().into_iter().map(|fault| fault.at_site(site.clone())))
+            }
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    if faults.is_empty() {
+        Ok(names)
+    } else {
+        Err(BadTest { name: name.clone(), site: site.clone(), faults })
+    }
+}
+
+/// The answers of the nodes that tests compare with.
+fn other_nodes(
+    computation: &Computation<'_>,
+    all: &[Result<TestCase, BadTest>],
+) -> FxHashMap<Text, Result<NodeInfo>> {
+    let mut others = FxHashMap::default();
+    for test in all.iter().flatten() {
+        let Goal::Values(checks) = &test.goal else { continue };
+        for matcher in checks.iter().flat_map(|check| &check.matchers) {
+            if let Matcher::SameAs(node) = matcher
+                && !others.contains_key(node)
+            {
+                let answer = computation.answer(NodeRequest::plain(node)).map(|answer| answer.info);
+                others.insert(node.clone(), answer);
+            }
+        }
+    }
+    others
+}
+
+struct Runner<'t> {
+    all: &'t [Result<TestCase, BadTest>],
+    others: FxHashMap<Text, Result<NodeInfo>>,
+    snapshots: &'t Snapshots,
+    question: &'t TestQuestion,
+}
+
+impl<'t> Runner<'t> {
+    /// The result of a test before anything is known about it.
+    fn untried(&self, test: &Result<TestCase, BadTest>) -> TestResult {
+        let (name, site, state, faults) = match test {
+            Ok(test) => (&test.name, &test.site, TestState::Passed, &[][..]),
+            Err(bad) => (&bad.name, &bad.site, TestState::Invalid, &bad.faults[..]),
+        };
+        let problem =
+            |fault: &Fault| Finding { fault: fault.clone(), level: Level::Error, nodes: Vec::new() };
+        let problems = faults.iter().map(problem).collect();
+        TestResult { name: name.clone(), site: site.clone(), state, nodes: 0, failures: Vec::new(), problems }
+    }
+
+    fn request<'a>(&'a self, test: usize, node: &'a str) -> NodeRequest<'a> {
+        let plain = NodeRequest::plain(node);
+        match self.all.get(test) {
+            Some(Ok(TestCase { subject: Subject::Own(_, layer, grains), .. })) => {
+                NodeRequest { own: Some(layer), grains: grains.as_ref(), ..plain }
+            }
+            _ => plain,
+        }
+    }
+
+    /// Renders a node, and looks at it for each of its tests.
+    fn render(&self, computation: &Computation<'_>, item: &Rendered<'_>) -> Vec<NodeOutcome> {
+        let (name, tests): (&Text, &[usize]) = match item {
+            Rendered::Known(name, tests) => (name, tests),
+            Rendered::Own(index, TestCase { subject: Subject::Own(name, ..), .. }) => {
+                (name, std::slice::from_ref(index))
+            }
+            Rendered::Own(..) => return Vec::new(),
+        };
+        let Some(first) = tests.first() else { return Vec::new() };
+        let request = self.request(*first, name);
+        let answer = computation.answer(request).map(|answer| answer.info);
+        let outcome = |test: &usize| {
+            let mut outcome = NodeOutcome {
+                test: *test,
+                node: name.clone(),
+                wrong: Vec::new(),
+                paths: Vec::new(),
+                recorded: Vec::new(),
+            };
+            if let Some(Ok(case)) = self.all.get(*test) {
+                self.look(computation, request, case, &answer, &mut outcome);
+            }
+            outcome
+        };
+        tests.iter().map(outcome).collect()
+    }
+
+    fn look(
+        &self,
+        computation: &Computation<'_>,
+        request: NodeRequest<'_>,
+        case: &TestCase,
+        answer: &Result<NodeInfo>,
+        outcome: &mut NodeOutcome,
+    ) {
+        match (&case.goal, answer) {
+            (Goal::Error(code, _), Ok(_)) => outcome.wrong.push((0, Wrong::Renders(code.clone()))),
+            (Goal::Error(code, _), Err(error)) => {
+                if !error.faults().iter().any(|fault| fault.code() == code) {
+                    outcome.wrong.push((0, Wrong::Fails(Some(code.clone()), error.clone())));
+                }
+            }
+            (Goal::Values(_), Err(error)) => outcome.wrong.push((0, Wrong::Fails(None, error.clone()))),
+            (Goal::Values(checks), Ok(info)) => {
+                for (index, check) in checks.iter().enumerate() {
+                    let path = ValuePath::new(&check.path, &computation.settings.delimiter);
+                    let looked = path.look_up(info);
+                    let (keys, got) = match &looked {
+                        Looked::Found(keys, value) => (keys.as_slice(), Some(value)),
+                        Looked::Missing(_) => (&[][..], None),
+                    };
+                    for matcher in &check.matchers {
+                        let misses = match matcher {
+                            Matcher::SameAs(node) => self.compared(node, &path, keys, got),
+                            Matcher::Snapshot => {
+                                let shown = got.map(|value| {
+                                    let of = (computation, request);
+                                    hidden(of, &self.question.redaction, path.part, keys, value)
+                                });
+                                let label = label(case, &outcome.node);
+                                let known = self.snapshots.get(case.file, &label, &check.path);
+                                outcome
+                                    .recorded
+                                    .extend(shown.clone().map(|value| (check.path.clone(), value)));
+                                match known {
+                                    _ if self.question.record => Vec::new(),
+                                    None => {
+                                        outcome.wrong.push((index, Wrong::Unrecorded));
+                                        Vec::new()
+                                    }
+                                    Some(known) => {
+                                        let shown = shown.as_ref().map(Snapshots::as_read);
+                                        differences("as recorded:", keys, Some(known), shown.as_ref())
+                                    }
+                                }
+                            }
+                            matcher => matcher.misses(keys, got),
+                        };
+                        outcome.wrong.extend(misses.into_iter().map(|miss| (index, Wrong::Value(miss))));
+                    }
+                    let found = match looked {
+                        // The value itself is not needed any more.
+                        Looked::Found(..) => Looked::Found(Vec::new(), Value::Null),
+                        missing => missing,
+                    };
+                    outcome.paths.push(found);
+                }
+            }
+        }
+    }
+
+    /// The differences from the value of another node. If that node does not render, its error is the value's.
+    fn compared(&self, node: &Text, path: &ValuePath, keys: &[Key], got: Option<&Value>) -> Vec<Miss> {
+        let Some(Ok(info)) = self.others.get(node) else {
+            let expected = Some(Value::text(format!("the value of '{node}', which does not render")));
+            return vec![Miss { path: keys.to_vec(), words: "", expected, other: None, got: got.cloned() }];
+        };
+        let (keys, expected) = match path.look_up(info) {
+            Looked::Found(keys, value) => (keys, Some(value)),
+            Looked::Missing(_) => (keys.to_vec(), None),
+        };
+        let mut misses = differences("as in the other node:", &keys, expected.as_ref(), got);
+        misses.iter_mut().for_each(|miss| miss.other = Some(node.clone()));
+        misses
+    }
+
+    /// Groups the nodes with the same wrong value, and counts the nodes of each test.
+    fn grouped(&self, outcomes: &[NodeOutcome], results: &mut [TestResult]) -> Vec<WrongGroup> {
+        let mut groups: Vec<Vec<WrongGroup>> = results.iter().map(|_| Vec::new()).collect();
+        for outcome in outcomes {
+            let (Some(result), Some(groups)) = (results.get_mut(outcome.test), groups.get_mut(outcome.test))
+            else {
+                continue;
+            };
+            result.nodes += 1;
+            for (check, wrong) in &outcome.wrong {
+                match groups.iter_mut().find(|group| group.check == *check && group.wrong == *wrong) {
+                    Some(group) => group.nodes.push(outcome.node.clone()),
+                    None => groups.push(WrongGroup {
+                        test: outcome.test,
+                        check: *check,
+                        wrong: wrong.clone(),
+                        nodes: vec![outcome.node.clone()],
+                    }),
+                }
+            }
+        }
+        let mut groups: Vec<WrongGroup> =
+            groups.into_iter().flatten().filter(|group| !self.is_path_missing(group, outcomes)).collect();
+        groups.sort_by_key(|group| (group.test, group.check));
+        groups
+    }
+
+    /// Whether the wrong value is missing in every node of the test, so that the path is wrong.
+    fn is_path_missing(&self, group: &WrongGroup, outcomes: &[NodeOutcome]) -> bool {
+        let Wrong::Value(Miss { got: None, .. }) = &group.wrong else { return false };
+        self.missing_path(group.test, group.check, outcomes).is_some()
+    }
+
+    /// The similar path, if no node of a test has the path of a check.
+    fn missing_path(&self, test: usize, check: usize, outcomes: &[NodeOutcome]) -> Option<Option<String>> {
+        let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(test) else { return None };
+        let may_be_absent = |matcher: &Matcher| matches!(matcher, Matcher::Absent);
+        if checks.get(check)?.matchers.iter().any(may_be_absent) {
+            return None;
+        }
+        let mut looked = outcomes.iter().filter(|outcome| outcome.test == test);
+        let mut similar = None;
+        let mut any = false;
+        let all = looked.all(|outcome| match outcome.paths.get(check) {
+            Some(Looked::Missing(name)) => {
+                (any, similar) = (true, similar.take().or_else(|| name.clone()));
+                true
+            }
+            // A node that does not render shows nothing.
+            None => true,
+            Some(Looked::Found(..)) => false,
+        });
+        (all && any).then_some(similar)
+    }
+
+    /// Makes each path that no node has a problem of its test.
+    fn add_missing_paths(&self, outcomes: &[NodeOutcome], results: &mut [TestResult]) {
+        for (index, (test, result)) in self.all.iter().zip(results).enumerate() {
+            let Ok(TestCase { goal: Goal::Values(checks), .. }) = test else { continue };
+            for (at, check) in checks.iter().enumerate() {
+                let Some(similar) = self.missing_path(index, at, outcomes) else { continue };
+                let help = match similar {
+                    Some(similar) => format!("'{similar}' is similar"),
+                    None => "'absent' expects that there is no value".to_owned(),
+                };
+                let message = format!("no node of this test has '{}'", check.path);
+                let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
+                let fault = fault.at_site(check.site.clone());
+                result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
+                result.state = TestState::Invalid;
+            }
+        }
+    }
+
+    /// The failure of a group, with the place of the value in its first node.
+    fn failure(&self, computation: &Computation<'_>, group: &WrongGroup) -> Option<Failure> {
+        let (Some(Ok(case)), Some(node)) = (self.all.get(group.test), group.nodes.first()) else {
+            return None;
+        };
+        let request = self.request(group.test, node);
+        let failure = |site: &Site, path: String, (expected, got): (String, String)| Failure {
+            path,
+            site: site.clone(),
+            nodes: group.nodes.clone(),
+            expected,
+            got,
+            value: None,
+            place: None,
+            help: None,
+        };
+        let check: Option<&Check> = match &case.goal {
+            Goal::Values(checks) => checks.get(group.check),
+            Goal::Error(..) => None,
+        };
+        let site = match &case.goal {
+            Goal::Error(_, site) => site,
+            Goal::Values(_) => check.map_or(&case.site, |check| &check.site),
+        };
+        Some(match &group.wrong {
+            Wrong::Renders(code) => {
+                failure(site, String::new(), (format!("the error {code}"), "an answer".into()))
+            }
+            Wrong::Fails(code, error) => {
+                let expected =
+                    code.as_ref().map_or("an answer".to_owned(), |code| format!("the error {code}"));
+                failure(&case.site, String::new(), (expected, concise(error)))
+            }
+            Wrong::Unrecorded => {
+                let texts = ("a recorded value".to_owned(), "no snapshot".to_owned());
+                let path = check.map_or_else(String::new, |check| check.path.clone());
+                Failure {
+                    help: Some("'reclass test --snapshot' records it".into()),
+                    ..failure(site, path, texts)
+                }
+            }
+            Wrong::Value(miss) => {
+                let check = check?;
+                let path = ValuePath::new(&check.path, &computation.settings.delimiter);
+                let redaction = &self.question.redaction;
+                let shown = |request: NodeRequest<'_>, value: &Value| {
+                    hidden((computation, request), redaction, path.part, &miss.path, value)
+                };
+                let value = miss.got.as_ref().map(|got| shown(request, got));
+                let is_hidden = value != miss.got;
+                let expected = match (&miss.expected, &miss.other) {
+                    (Some(expected), Some(other)) => Some(shown(NodeRequest::plain(other), expected)),
+                    // The file of the test has the secret, too.
+                    (Some(_), None) if is_hidden => Some(Value::text(MASK)),
+                    (Some(expected), None)
+                        if matches!(path.part, AnswerPart::Parameters | AnswerPart::Exports) =>
+                    {
+                        Some(redaction.value(&miss.path, expected))
+                    }
+                    (expected, _) => expected.clone(),
+                };
+                let shown_path =
+                    if miss.path.is_empty() { check.path.clone() } else { path.shown(&miss.path) };
+                let mut failure =
+                    failure(site, shown_path, Failure::texts(miss.words, expected.as_ref(), value.as_ref()));
+                if miss.got.is_some() {
+                    failure.place = place(computation, request, path.part, &miss.path);
+                }
+                failure.value = value;
+                failure.help = check.similar.filter(|_| miss.words.is_empty()).map(|matcher| {
+                    format!("the expected mapping has no matcher; '{matcher}' is similar to one of its keys")
+                });
+                failure
+            }
+        })
+    }
+}

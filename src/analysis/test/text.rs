@@ -1,0 +1,96 @@
+//! Writes a report for people: the tests that did not pass, and a summary.
+
+use std::fmt::Write as _;
+
+use super::data::{Failure, TestReport, TestResult, TestState};
+use crate::base::error::{Error, concise, inert};
+use crate::output::style::{Paint, Style};
+
+/// Number of nodes that a failure names.
+const NAMED: usize = 3;
+
+/// Number of failures of one test that are shown, unless all are requested.
+pub const SHOWN: usize = 10;
+
+/// The tests that did not pass, each with its failures, and the summary.
+pub fn text(report: &TestReport, all: bool, paint: Paint) -> String {
+    let mut out = String::new();
+    let shown = if all { usize::MAX } else { SHOWN };
+    for test in &report.tests {
+        match test.state {
+            TestState::Passed if all => {
+                let passed = paint.of(Style::Added, "passed");
+                let _ = write!(out, "{passed}  {}\n\n", inert(&test.name));
+            }
+            TestState::Passed => {}
+            TestState::Failed | TestState::Invalid => block(&mut out, test, shown, paint),
+        }
+    }
+    out + &summary(report)
+}
+
+fn block(out: &mut String, test: &TestResult, shown: usize, paint: Paint) {
+    let state = if test.state == TestState::Invalid { "invalid" } else { "failed" };
+    let _ =
+        writeln!(out, "{}  {}", paint.of(Style::Error, state), paint.of(Style::Heading, &inert(&test.name)));
+    for problem in &test.problems {
+        let _ = writeln!(out, "  {}", concise(&Error::from(problem.fault.clone())));
+    }
+    for failure in test.failures.iter().take(shown) {
+        let place = paint.of(Style::Place, &inert(&failure.site.to_string()));
+        let path =
+            if failure.path.is_empty() { String::new() } else { format!("{}  ", inert(&failure.path)) };
+        let _ = writeln!(out, "  {}{place}  ({})", paint.of(Style::Value, &path), nodes(failure));
+        let _ = writeln!(out, "    expected  {}", indented(&failure.expected));
+        let _ = writeln!(out, "    got       {}{}", indented(&failure.got), source(failure, paint));
+        if let Some(help) = &failure.help {
+            let _ = writeln!(out, "    help      {}", inert(help));
+        }
+    }
+    if test.failures.len() > shown {
+        let _ = writeln!(out, "  {} more failures; --all shows them", test.failures.len() - shown);
+    }
+    out.push('\n');
+}
+
+/// A text of several lines, as errors have them, below itself.
+fn indented(text: &str) -> String {
+    text.lines().map(inert).collect::<Vec<_>>().join("\n              ")
+}
+
+/// `web1, web2, web3 and 5 more nodes`
+fn nodes(failure: &Failure) -> String {
+    let named: Vec<String> = failure.nodes.iter().take(NAMED).map(|node| inert(node)).collect();
+    match failure.nodes.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        1 => format!("{} and 1 more node", named.join(", ")),
+        more => format!("{} and {more} more nodes", named.join(", ")),
+    }
+}
+
+/// The file, the line and the layer of a value.
+fn source(failure: &Failure, paint: Paint) -> String {
+    let Some(place) = &failure.place else { return String::new() };
+    match &place.site {
+        Some(site) => {
+            let site = paint.of(Style::Place, &inert(&site.to_string()));
+            format!("  {site} ({})", inert(&place.layer))
+        }
+        None => format!("  ({})", inert(&place.layer)),
+    }
+}
+
+/// `2 tests failed, 1 is invalid, 5 passed`
+pub fn summary(report: &TestReport) -> String {
+    let count = |state: TestState| report.count(state);
+    let mut parts = Vec::new();
+    if count(TestState::Failed) > 0 {
+        parts.push(format!("{} failed", count(TestState::Failed)));
+    }
+    if count(TestState::Invalid) > 0 {
+        parts.push(format!("{} invalid", count(TestState::Invalid)));
+    }
+    parts.push(format!("{} passed", count(TestState::Passed)));
+    let word = if report.tests.len() == 1 { "test" } else { "tests" };
+    format!("{} {word}: {}", report.tests.len(), parts.join(", "))
+}
