@@ -1,16 +1,18 @@
-//! Writes a report as JUnit XML, which GitLab, Jenkins and others show.
+//! Writes a report as `JUnit` XML, which GitLab, Jenkins and others show.
 
 use std::fmt::Write as _;
 
 use super::data::{Failure, TestReport, TestResult, TestState};
 use crate::base::error::{Error, concise};
+use crate::output::report::below;
 
-/// The report in the form of JUnit: a suite for each file, a case for each test.
-pub fn junit(report: &TestReport) -> String {
+/// The report in the form of `JUnit`: a suite for each file, a case for each test. Paths are relative to `folder` if
+/// they are below it.
+pub fn junit(report: &TestReport, folder: &str) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites name=\"reclass\"{}>", counts(&report.tests));
     for tests in report.tests.chunk_by(|one, other| one.site.path == other.site.path) {
-        let file = tests.first().map_or("", |test| &*test.site.path);
+        let file = tests.first().map_or("", |test| below(&test.site.path, folder));
         let _ = writeln!(out, "  <testsuite name=\"{}\"{}>", escaped(file), counts(tests));
         for test in tests {
             case(&mut out, test, file);
@@ -39,9 +41,9 @@ fn case(out: &mut String, test: &TestResult, file: &str) {
     }
     out.push_str(">\n");
     for problem in &test.problems {
-        let text = escaped(&concise(&Error::from(problem.fault.clone())));
+        let message = escaped(&concise(&Error::from(problem.fault.clone())));
         let kind = problem.fault.code();
-        let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{text}\"/>");
+        let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{message}\"/>");
     }
     for failure in &test.failures {
         let Failure { path, site, nodes, expected, got, place, .. } = failure;
@@ -52,8 +54,9 @@ fn case(out: &mut String, test: &TestResult, file: &str) {
             let site = place.site.as_ref().map_or_else(String::new, |site| format!("{site}, "));
             format!("\nthe value is of {site}{}", place.layer)
         });
-        let text = escaped(&format!("{site}\nnodes: {nodes}{from}"));
-        let _ = writeln!(out, "      <failure type=\"test-failed\" message=\"{message}\">{text}</failure>");
+        let details = escaped(&format!("{site}\nnodes: {nodes}{from}"));
+        let _ =
+            writeln!(out, "      <failure type=\"test-failed\" message=\"{message}\">{details}</failure>");
     }
     out.push_str("    </testcase>\n");
 }

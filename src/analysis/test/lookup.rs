@@ -4,7 +4,7 @@ use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, environment, pla
 use crate::base::path::{join_path, list_index, split_path};
 use crate::base::pystr;
 use crate::base::similar;
-use crate::base::value::{Key, Map, Value};
+use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
@@ -23,8 +23,8 @@ pub(super) enum AnswerPart {
 /// of the parameters.
 pub(super) struct ValuePath {
     pub part: AnswerPart,
-    segments: Vec<crate::base::value::Text>,
-    delimiter: crate::base::value::Text,
+    segments: Vec<Text>,
+    delimiter: Text,
 }
 
 /// The value at a path, or the path of a similar one.
@@ -76,6 +76,11 @@ impl ValuePath {
             value = below;
         }
         Looked::Found(keys, value)
+    }
+
+    /// The keys as they are written.
+    pub fn keys(&self) -> Vec<Key> {
+        self.segments.iter().map(|segment| Key::from(segment.clone())).collect()
     }
 
     /// The path of the key beside a missing one that has a similar name.

@@ -6,7 +6,7 @@ use fancy_regex::Regex;
 
 use crate::base::pystr;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Map, Text, Value};
 
 /// The names of all matchers.
 pub(super) const MATCHERS: [&str; 10] =
@@ -26,6 +26,9 @@ pub(super) const TYPES: [&str; 11] = [
     "timestamp",
     "binary",
 ];
+
+/// The words before the name of a type, which is no secret.
+pub(super) const OF_TYPE: &str = "a value of the type";
 
 /// An expectation of one value.
 #[derive(Debug)]
@@ -74,7 +77,7 @@ impl Matcher {
             Matcher::Min(least) => ("at least", Some(least.clone())),
             Matcher::Max(most) => ("at most", Some(most.clone())),
             Matcher::Matches(source, _) => ("a text that matches", Some(Value::Str(source.clone()))),
-            Matcher::Type(name) => ("a value of the type", Some(Value::text(*name))),
+            Matcher::Type(name) => (OF_TYPE, Some(Value::text(*name))),
             Matcher::OneOf(values) => ("one of", Some(Value::list(values.clone()))),
         };
         if self.is_met(got) {
@@ -105,7 +108,7 @@ impl Matcher {
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Map(one), Value::Map(other)) => grow(|| {
-            let same = |(key, value): (&Key, &Value)| other.get(key).is_some_and(|other| equal(value, other));
+            let same = |(key, value): (&Key, &Value)| at(other, key).is_some_and(|other| equal(value, other));
             one.len() == other.len() && one.iter().all(same)
         }),
         (Value::List(one), Value::List(other)) => grow(|| {
@@ -115,6 +118,14 @@ pub(super) fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
+/// The value at a key. Merging makes texts of the keys of parameters (M7), so `80` in a test is also `"80"`.
+fn at<'m>(map: &'m Map, key: &Key) -> Option<&'m Value> {
+    map.get(key).or_else(|| match &key.0 {
+        Value::Str(_) => None,
+        other => map.get(&*pystr::str(other)),
+    })
+}
+
 fn contains(got: &Value, part: &Value) -> bool {
     let has = |value: &Value, part: &Value| {
         equal(value, part)
@@ -122,13 +133,13 @@ fn contains(got: &Value, part: &Value) -> bool {
     };
     match (got, part) {
         (Value::Map(map), Value::Map(part)) => {
-            part.iter().all(|(key, part)| map.get(key).is_some_and(|value| has(value, part)))
+            part.iter().all(|(key, part)| at(map, key).is_some_and(|value| has(value, part)))
         }
         (_, Value::List(parts)) => parts.iter().all(|part| contains(got, part)),
         (Value::List(items) | Value::Tuple(items) | Value::Set(items), part) => {
             items.iter().any(|item| has(item, part))
         }
-        (Value::Map(map), key) => map.contains_key(&Key(key.clone())),
+        (Value::Map(map), key) => at(map, &Key(key.clone())).is_some(),
         (Value::Str(text), Value::Str(part)) => text.contains(&**part),
         _ => false,
     }
@@ -179,10 +190,10 @@ fn compare(
     match (expected, got) {
         (Some(expected), Some(got)) if equal(expected, got) => {}
         (Some(Value::Map(expected)), Some(Value::Map(got))) => grow(|| {
-            let more = got.keys().filter(|key| !expected.contains_key(*key));
+            let more = got.keys().filter(|key| at(expected, key).is_none());
             for key in expected.keys().chain(more) {
                 path.push(key.clone());
-                compare(words, path, expected.get(key), got.get(key), all);
+                compare(words, path, at(expected, key), at(got, key), all);
                 path.pop();
             }
         }),

@@ -313,11 +313,11 @@ impl Reader<'_> {
         let mut similar = None;
         let matchers = match &entry.value.data {
             Data::Map(entries) => {
-                let key = |entry: &Entry| entry.key.as_str().filter(|key| MATCHERS.contains(key)).is_some();
+                let key = |entry: &Entry| entry.key.as_str().is_some_and(|key| MATCHERS.contains(&key));
                 let known = entries.iter().filter(|entry| key(entry)).count();
                 if known == 0 {
-                    let names = entries.iter().filter_map(|entry| entry.key.as_str());
-                    similar = names.filter_map(|name| similar::nearest(name, MATCHERS)).next();
+                    let mut names = entries.iter().filter_map(|entry| entry.key.as_str());
+                    similar = names.find_map(|name| similar::nearest(name, MATCHERS));
                     vec![Matcher::Equal(to_value(&entry.value))]
                 } else {
                     for entry in entries.iter().filter(|entry| !key(entry)) {
@@ -365,7 +365,7 @@ impl Reader<'_> {
                 return None;
             }
             ("same_as", Value::Str(node)) => {
-                if self.computation.catalog.nodes.contains_key(&**node) {
+                if self.computation.catalog.nodes.contains_key(node) {
                     return Some(Matcher::SameAs(node.clone()));
                 }
                 let names = self.computation.catalog.nodes.keys().map(AsRef::as_ref);

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::TestQuestion;
 use super::data::{Failure, TestReport, TestResult, TestState};
 use super::lookup::{AnswerPart, Looked, ValuePath, hidden, place};
-use super::matcher::{Matcher, Miss, differences};
+use super::matcher::{Matcher, Miss, OF_TYPE, differences};
 use super::read::{BadTest, Check, Goal, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
 use crate::analysis::survey::chosen_nodes;
@@ -49,6 +49,8 @@ enum Wrong {
     Renders(String),
     /// The node does not render, or fails with another error than this one.
     Fails(Option<String>, Error),
+    /// The node to compare with does not render.
+    OtherFails(Text),
     /// There is no snapshot of the value.
     Unrecorded,
 }
@@ -110,7 +112,7 @@ pub(super) fn run(
         |_| false,
     );
     let outcomes: Vec<NodeOutcome> = outcomes.into_iter().flatten().collect();
-    let mut results: Vec<TestResult> = all.iter().map(|test| runner.untried(test)).collect();
+    let mut results: Vec<TestResult> = all.iter().map(untried).collect();
     let groups = runner.grouped(&outcomes, &mut results);
     let failures = parallel::each(
         computation.settings.threads,
@@ -137,6 +139,25 @@ pub(super) fn run(
     }
     let recorded = if question.record { recorded.texts() } else { Vec::new() };
     Ok(TestReport { tests: results, recorded })
+}
+
+/// The differences of a value from the recorded one. Both have no secrets.
+fn recorded(keys: &[Key], known: Option<&Value>, shown: Option<&Value>) -> Vec<Wrong> {
+    let Some(known) = known else { return vec![Wrong::Unrecorded] };
+    let shown = shown.map(Snapshots::as_read);
+    let misses = differences("as recorded:", keys, Some(known), shown.as_ref());
+    misses.into_iter().map(Wrong::Value).collect()
+}
+
+/// The result of a test before anything is known about it.
+fn untried(test: &Result<TestCase, BadTest>) -> TestResult {
+    let (name, site, state, faults) = match test {
+        Ok(test) => (&test.name, &test.site, TestState::Passed, &[][..]),
+        Err(bad) => (&bad.name, &bad.site, TestState::Invalid, &bad.faults[..]),
+    };
+    let problem = |fault: &Fault| Finding { fault: fault.clone(), level: Level::Error, nodes: Vec::new() };
+    let problems = faults.iter().map(problem).collect();
+    TestResult { name: name.clone(), site: site.clone(), state, nodes: 0, failures: Vec::new(), problems }
 }
 
 /// The name of a node in snapshots. A node of a test's own has the name of the test.
@@ -171,7 +192,7 @@ fn nodes_of(computation: &Computation<'_>, test: &Result<TestCase, BadTest>) -> 
         match chosen_nodes(computation.catalog, std::slice::from_ref(glob)) {
             Ok(chosen) => names.extend(chosen),
             Err(error) => {
-                faults.extend(error.into_faults().into_iter().map(|fault| fault.at_site(site.clone())))
+                faults.extend(error.into_faults().into_iter().map(|fault| fault.at_site(site.clone())));
             }
         }
     }
@@ -211,19 +232,7 @@ struct Runner<'t> {
     question: &'t TestQuestion,
 }
 
-impl<'t> Runner<'t> {
-    /// The result of a test before anything is known about it.
-    fn untried(&self, test: &Result<TestCase, BadTest>) -> TestResult {
-        let (name, site, state, faults) = match test {
-            Ok(test) => (&test.name, &test.site, TestState::Passed, &[][..]),
-            Err(bad) => (&bad.name, &bad.site, TestState::Invalid, &bad.faults[..]),
-        };
-        let problem =
-            |fault: &Fault| Finding { fault: fault.clone(), level: Level::Error, nodes: Vec::new() };
-        let problems = faults.iter().map(problem).collect();
-        TestResult { name: name.clone(), site: site.clone(), state, nodes: 0, failures: Vec::new(), problems }
-    }
-
+impl Runner<'_> {
     fn request<'a>(&'a self, test: usize, node: &'a str) -> NodeRequest<'a> {
         let plain = NodeRequest::plain(node);
         match self.all.get(test) {
@@ -270,75 +279,58 @@ impl<'t> Runner<'t> {
         answer: &Result<NodeInfo>,
         outcome: &mut NodeOutcome,
     ) {
-        match (&case.goal, answer) {
-            (Goal::Error(code, _), Ok(_)) => outcome.wrong.push((0, Wrong::Renders(code.clone()))),
+        let (checks, info) = match (&case.goal, answer) {
+            (Goal::Error(code, _), Ok(_)) => return outcome.wrong.push((0, Wrong::Renders(code.clone()))),
             (Goal::Error(code, _), Err(error)) => {
                 if !error.faults().iter().any(|fault| fault.code() == code) {
                     outcome.wrong.push((0, Wrong::Fails(Some(code.clone()), error.clone())));
                 }
+                return;
             }
-            (Goal::Values(_), Err(error)) => outcome.wrong.push((0, Wrong::Fails(None, error.clone()))),
-            (Goal::Values(checks), Ok(info)) => {
-                for (index, check) in checks.iter().enumerate() {
-                    let path = ValuePath::new(&check.path, &computation.settings.delimiter);
-                    let looked = path.look_up(info);
-                    let (keys, got) = match &looked {
-                        Looked::Found(keys, value) => (keys.as_slice(), Some(value)),
-                        Looked::Missing(_) => (&[][..], None),
-                    };
-                    for matcher in &check.matchers {
-                        let misses = match matcher {
-                            Matcher::SameAs(node) => self.compared(node, &path, keys, got),
-                            Matcher::Snapshot => {
-                                let shown = got.map(|value| {
-                                    let of = (computation, request);
-                                    hidden(of, &self.question.redaction, path.part, keys, value)
-                                });
-                                let label = label(case, &outcome.node);
-                                let known = self.snapshots.get(case.file, &label, &check.path);
-                                outcome
-                                    .recorded
-                                    .extend(shown.clone().map(|value| (check.path.clone(), value)));
-                                match known {
-                                    _ if self.question.record => Vec::new(),
-                                    None => {
-                                        outcome.wrong.push((index, Wrong::Unrecorded));
-                                        Vec::new()
-                                    }
-                                    Some(known) => {
-                                        let shown = shown.as_ref().map(Snapshots::as_read);
-                                        differences("as recorded:", keys, Some(known), shown.as_ref())
-                                    }
-                                }
-                            }
-                            matcher => matcher.misses(keys, got),
+            (Goal::Values(_), Err(error)) => {
+                return outcome.wrong.push((0, Wrong::Fails(None, error.clone())));
+            }
+            (Goal::Values(checks), Ok(info)) => (checks, info),
+        };
+        for (index, check) in checks.iter().enumerate() {
+            let path = ValuePath::new(&check.path, &computation.settings.delimiter);
+            let (keys, got, found) = match path.look_up(info) {
+                Looked::Found(keys, value) => (keys, Some(value), Looked::Found(Vec::new(), Value::Null)),
+                Looked::Missing(similar) => (path.keys(), None, Looked::Missing(similar)),
+            };
+            outcome.paths.push(found);
+            for matcher in &check.matchers {
+                let wrong: Vec<Wrong> = match matcher {
+                    Matcher::SameAs(node) => self.compared(node, &path, &keys, got.as_ref()),
+                    Matcher::Snapshot => {
+                        let of = (computation, request);
+                        let redaction = &self.question.redaction;
+                        let shown = got.as_ref().map(|value| hidden(of, redaction, path.part, &keys, value));
+                        let known = self.snapshots.get(case.file, &label(case, &outcome.node), &check.path);
+                        let wrong = if self.question.record {
+                            Vec::new()
+                        } else {
+                            recorded(&keys, known, shown.as_ref())
                         };
-                        outcome.wrong.extend(misses.into_iter().map(|miss| (index, Wrong::Value(miss))));
+                        outcome.recorded.extend(shown.map(|value| (check.path.clone(), value)));
+                        wrong
                     }
-                    let found = match looked {
-                        // The value itself is not needed any more.
-                        Looked::Found(..) => Looked::Found(Vec::new(), Value::Null),
-                        missing => missing,
-                    };
-                    outcome.paths.push(found);
-                }
+                    matcher => matcher.misses(&keys, got.as_ref()).into_iter().map(Wrong::Value).collect(),
+                };
+                outcome.wrong.extend(wrong.into_iter().map(|wrong| (index, wrong)));
             }
         }
     }
 
-    /// The differences from the value of another node. If that node does not render, its error is the value's.
-    fn compared(&self, node: &Text, path: &ValuePath, keys: &[Key], got: Option<&Value>) -> Vec<Miss> {
-        let Some(Ok(info)) = self.others.get(node) else {
-            let expected = Some(Value::text(format!("the value of '{node}', which does not render")));
-            return vec![Miss { path: keys.to_vec(), words: "", expected, other: None, got: got.cloned() }];
-        };
+    /// The differences from the value of another node.
+    fn compared(&self, node: &Text, path: &ValuePath, keys: &[Key], got: Option<&Value>) -> Vec<Wrong> {
+        let Some(Ok(info)) = self.others.get(node) else { return vec![Wrong::OtherFails(node.clone())] };
         let (keys, expected) = match path.look_up(info) {
             Looked::Found(keys, value) => (keys, Some(value)),
             Looked::Missing(_) => (keys.to_vec(), None),
         };
-        let mut misses = differences("as in the other node:", &keys, expected.as_ref(), got);
-        misses.iter_mut().for_each(|miss| miss.other = Some(node.clone()));
-        misses
+        let misses = differences("as in", &keys, expected.as_ref(), got);
+        misses.into_iter().map(|miss| Wrong::Value(Miss { other: Some(node.clone()), ..miss })).collect()
     }
 
     /// Groups the nodes with the same wrong value, and counts the nodes of each test.
@@ -374,26 +366,27 @@ impl<'t> Runner<'t> {
         self.missing_path(group.test, group.check, outcomes).is_some()
     }
 
-    /// The similar path, if no node of a test has the path of a check.
-    fn missing_path(&self, test: usize, check: usize, outcomes: &[NodeOutcome]) -> Option<Option<String>> {
+    /// The way out, if no node of a test has the path of a check.
+    fn missing_path(&self, test: usize, check: usize, outcomes: &[NodeOutcome]) -> Option<String> {
         let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(test) else { return None };
-        let may_be_absent = |matcher: &Matcher| matches!(matcher, Matcher::Absent);
-        if checks.get(check)?.matchers.iter().any(may_be_absent) {
+        if checks.get(check)?.matchers.iter().any(|matcher| matches!(matcher, Matcher::Absent)) {
             return None;
         }
-        let mut looked = outcomes.iter().filter(|outcome| outcome.test == test);
+        // A node that does not render shows no path.
+        let looked = outcomes.iter().filter(|outcome| outcome.test == test);
+        let mut looked = looked.filter_map(|outcome| outcome.paths.get(check)).peekable();
+        looked.peek()?;
         let mut similar = None;
-        let mut any = false;
-        let all = looked.all(|outcome| match outcome.paths.get(check) {
-            Some(Looked::Missing(name)) => {
-                (any, similar) = (true, similar.take().or_else(|| name.clone()));
-                true
+        for looked in looked {
+            match looked {
+                Looked::Found(..) => return None,
+                Looked::Missing(name) => similar = similar.or(name.as_ref()),
             }
-            // A node that does not render shows nothing.
-            None => true,
-            Some(Looked::Found(..)) => false,
-        });
-        (all && any).then_some(similar)
+        }
+        Some(match similar {
+            Some(similar) => format!("'{similar}' is similar"),
+            None => "'absent' expects that there is no value".to_owned(),
+        })
     }
 
     /// Makes each path that no node has a problem of its test.
@@ -401,11 +394,7 @@ impl<'t> Runner<'t> {
         for (index, (test, result)) in self.all.iter().zip(results).enumerate() {
             let Ok(TestCase { goal: Goal::Values(checks), .. }) = test else { continue };
             for (at, check) in checks.iter().enumerate() {
-                let Some(similar) = self.missing_path(index, at, outcomes) else { continue };
-                let help = match similar {
-                    Some(similar) => format!("'{similar}' is similar"),
-                    None => "'absent' expects that there is no value".to_owned(),
-                };
+                let Some(help) = self.missing_path(index, at, outcomes) else { continue };
                 let message = format!("no node of this test has '{}'", check.path);
                 let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
                 let fault = fault.at_site(check.site.clone());
@@ -448,6 +437,10 @@ impl<'t> Runner<'t> {
                     code.as_ref().map_or("an answer".to_owned(), |code| format!("the error {code}"));
                 failure(&case.site, String::new(), (expected, concise(error)))
             }
+            Wrong::OtherFails(node) => {
+                let texts = (format!("as in node '{node}'"), "no value there: it does not render".to_owned());
+                failure(site, check.map_or_else(String::new, |check| check.path.clone()), texts)
+            }
             Wrong::Unrecorded => {
                 let texts = ("a recorded value".to_owned(), "no snapshot".to_owned());
                 let path = check.map_or_else(String::new, |check| check.path.clone());
@@ -468,6 +461,7 @@ impl<'t> Runner<'t> {
                 let expected = match (&miss.expected, &miss.other) {
                     (Some(expected), Some(other)) => Some(shown(NodeRequest::plain(other), expected)),
                     // The file of the test has the secret, too.
+                    (Some(name), None) if miss.words == OF_TYPE => Some(name.clone()),
                     (Some(_), None) if is_hidden => Some(Value::text(MASK)),
                     (Some(expected), None)
                         if matches!(path.part, AnswerPart::Parameters | AnswerPart::Exports) =>
@@ -476,10 +470,14 @@ impl<'t> Runner<'t> {
                     }
                     (expected, _) => expected.clone(),
                 };
+                let words = match &miss.other {
+                    Some(other) => format!("as in '{other}':"),
+                    None => miss.words.to_owned(),
+                };
                 let shown_path =
                     if miss.path.is_empty() { check.path.clone() } else { path.shown(&miss.path) };
                 let mut failure =
-                    failure(site, shown_path, Failure::texts(miss.words, expected.as_ref(), value.as_ref()));
+                    failure(site, shown_path, Failure::texts(&words, expected.as_ref(), value.as_ref()));
                 if miss.got.is_some() {
                     failure.place = place(computation, request, path.part, &miss.path);
                 }

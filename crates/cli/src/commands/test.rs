@@ -82,7 +82,7 @@ fn printed(question: &OpenInvocation<'_>, report: &TestReport, current: &Path) -
     let top = folder::top(current).to_string_lossy().into_owned();
     match question.output {
         "json" => to_json(report),
-        "junit" => junit(report),
+        "junit" => junit(report, &top),
         "github" => report::github(&report.findings(), &top),
         _ => text(report, question.matches.get_flag("all"), question.paint),
     }

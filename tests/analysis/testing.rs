@@ -1,0 +1,165 @@
+//! Small inventories and their tests: what `reclass test` says of them, in `tests/analysis/testing`.
+//!
+//! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are any, and behind
+//! `--- report` what the tests say. `BLESS=1 cargo test --test testing` writes that anew; read the difference before
+//! committing it.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
+
+use support::folders;
+
+use std::fs;
+use std::path::Path;
+
+use folders::{inventory, parts, set, write};
+use reclass::Inventory;
+use reclass::error::Result;
+use reclass::redact::Redaction;
+use reclass::style::Paint;
+use reclass::test::{TestQuestion, TestReport, junit, test, text};
+use reclass::value::Map;
+
+/// Writes an inventory, and returns the options that name it.
+fn written(base: &Path, text: &str) -> Map {
+    let mut options = inventory(base);
+    for part in parts(text) {
+        match part.name.as_str() {
+            "report" => {}
+            "settings" => set(&mut options, &part.text),
+            name => write(&base.join(name), &part.text),
+        }
+    }
+    options
+}
+
+/// The report of the tests in an inventory.
+fn run(options: &Map, question: TestQuestion) -> Result<TestReport> {
+    let inventory = Inventory::open(options)?;
+    let redaction = Redaction::of(inventory.settings());
+    test(&inventory, &TestQuestion { redaction, ..question })
+}
+
+fn shown(base: &Path, report: &Result<TestReport>) -> String {
+    let paint = Paint { colours: false, place: None };
+    let said = match report {
+        Ok(report) => text(report, true, paint),
+        Err(error) => error.to_string(),
+    };
+    said.replace(&format!("{}/", base.display()), "")
+}
+
+#[test]
+fn tests_say_what_is_wrong_and_where_it_comes_from() {
+    folders::check("analysis/testing", |text| {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let options = written(&base, text);
+        let report = run(&options, TestQuestion::default());
+        let before = text.split("--- report").next().unwrap();
+        format!("{before}--- report\n{}\n", shown(&base, &report))
+    });
+}
+
+/// Two nodes and a class, and a file of tests.
+fn place(tests: &str) -> (tempfile::TempDir, Map) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "--- nodes/web1.yml\nclasses: [web]\n--- nodes/web2.yml\nclasses: [web]\nparameters: {port: 8080}\n\
+                --- classes/web.yml\nparameters:\n  port: 80\n  when: 2026-01-02\n  token: hunter2\n  url: http://${token}@x\n\
+                --- tests/web.yml\n";
+    let options = written(folder.path(), &format!("{text}{tests}"));
+    (folder, options)
+}
+
+#[test]
+fn filters_choose_by_a_part_of_a_name_or_a_glob() {
+    let one = "- {name: ports are high, node: web1, expect: {port: 80}}\n";
+    let (_folder, options) = place(&format!("{one}- {{name: others, node: web2, expect: {{port: 8080}}}}\n"));
+    for (name, number) in [("ports", 1), ("port*", 1), ("*", 2), ("o", 2)] {
+        let report = run(&options, TestQuestion { names: vec![name.into()], ..TestQuestion::default() });
+        assert_eq!(report.unwrap().tests.len(), number, "{name}");
+    }
+    let wrong = run(
+        &options,
+        TestQuestion { names: vec!["other".into(), "otters".into()], ..TestQuestion::default() },
+    );
+    assert_eq!(
+        wrong.unwrap_err().to_string(),
+        "no test matches 'otters' (nothing-matches); 'others' is similar"
+    );
+}
+
+#[test]
+fn snapshots_are_recorded_without_secrets_and_then_compared() {
+    let (folder, options) =
+        place("- {name: all, node: web*, expect: {parameters: snapshot, port: snapshot}}\n");
+    let record = |names: &[&str]| {
+        let names = names.iter().map(ToString::to_string).collect();
+        let report = run(&options, TestQuestion { record: true, names, ..TestQuestion::default() }).unwrap();
+        assert!(report.is_passed());
+        for (path, text) in report.recorded {
+            write(&path, &text);
+        }
+        fs::read_to_string(folder.path().join("tests/snapshots/web.yml")).unwrap()
+    };
+    let before = run(&options, TestQuestion::default()).unwrap();
+    assert!(before.tests[0].failures[0].help.as_ref().unwrap().contains("--snapshot"));
+    let first = record(&[]);
+    assert!(!first.contains("hunter2") && first.contains("url: '***'"), "{first}");
+    assert!(run(&options, TestQuestion::default()).unwrap().is_passed());
+    // A comment and the order of keys are no difference.
+    let class = folder.path().join("classes/web.yml");
+    let text = fs::read_to_string(&class).unwrap();
+    write(
+        &class,
+        "# no difference\nparameters: {token: hunter2, url: \"http://${token}@x\", when: 2026-01-02, port: 80}\n",
+    );
+    assert!(run(&options, TestQuestion::default()).unwrap().is_passed());
+    write(&class, &text.replace("2026-01-02", "2026-01-03"));
+    let report = run(&options, TestQuestion::default()).unwrap();
+    let failure = &report.tests[0].failures[0];
+    assert_eq!((&*failure.path, &*failure.got), ("when", "2026-01-03"));
+    assert_eq!(failure.nodes.len(), 2);
+    // What a filter leaves out stays.
+    write(&folder.path().join("tests/web.yml"), "- {name: one, node: web1, expect: {port: snapshot}}\n");
+    assert!(record(&["one"]).contains("web2"));
+    assert!(!record(&[]).contains("web2"));
+}
+
+#[test]
+fn junit_is_xml_whatever_the_names_are() {
+    let name = r#"- {name: "<a> & \"b\"\u0001\nc", node: web1, expect: {port: 81, when: 2026-01-02}}"#;
+    let tests = format!(
+        "{name}\n- {{name: other, node: nowhere, expect: {{port: 80}}}}\n- {{name: ok, node: web1, expect: {{port: 80}}}}\n"
+    );
+    let (folder, options) = place(&tests);
+    let report = run(&options, TestQuestion::default()).unwrap();
+    let base = folder.path().to_str().unwrap();
+    let xml = junit(&report, base);
+    let script = "import sys, xml.etree.ElementTree as tree\n\
+                  root = tree.fromstring(sys.argv[1])\n\
+                  print(root.attrib)\n\
+                  for case in root.iter('testcase'):\n    print(case.attrib, [(one.tag, one.attrib['message']) for one in case])";
+    let output = std::process::Command::new("python3").args(["-c", script, &xml]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}\n{xml}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "{'name': 'reclass', 'tests': '3', 'failures': '1', 'errors': '1'}");
+    assert!(
+        lines[1].contains("'<a> & \"b\"\u{fffd}\\nc'") && lines[1].contains("'port: expected 81, got 80'"),
+        "{said}"
+    );
+    assert!(lines[1].contains("'file': 'tests/web.yml', 'line': '1'"), "{said}");
+    assert!(lines[2].contains("'error'") && lines[2].contains("node-not-found"), "{said}");
+    assert!(lines[3].ends_with("[]"), "{said}");
+}
+
+#[test]
+fn without_tests_there_is_an_error() {
+    let (folder, options) = place("");
+    fs::remove_file(folder.path().join("tests/web.yml")).unwrap();
+    let message = run(&options, TestQuestion::default()).unwrap_err().to_string();
+    assert!(message.starts_with("no file of tests in '"), "{message}");
+    fs::remove_dir_all(folder.path().join("tests")).unwrap();
+    let error = run(&options, TestQuestion::default()).unwrap_err();
+    assert_eq!(error.exit_code(), 74, "{error}");
+}
