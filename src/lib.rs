@@ -26,7 +26,7 @@
 //! | `evaluate` | the merged layers of a node into final values |
 //! | `engine` | an inventory into answers, and keeps those that still hold |
 //! | `output` | answers and errors into what leaves the process |
-//! | `analysis` | an inventory into explanations, findings, differences, listings and graphs |
+//! | `analysis` | an inventory into explanations, findings, results of tests, differences, listings and graphs |
 //! | `edit` | a change of one value into a change of one file that keeps every other byte |
 
 // The examples on the page for users of the library are tested too.

@@ -173,6 +173,11 @@ fn lint() {
 }
 
 #[test]
+fn testing() {
+    check("testing.md");
+}
+
+#[test]
 fn diff() {
     check("diff.md");
 }

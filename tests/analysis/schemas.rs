@@ -8,6 +8,7 @@ use reclass::compare::ProgramComparison;
 use reclass::diff::Difference;
 use reclass::explain::Explanation;
 use reclass::report::Finding;
+use reclass::test::TestReport;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
@@ -24,6 +25,7 @@ fn schemas_are_those_of_the_types() {
     for (verb, schema) in [
         ("explain", schema::<Explanation>("explain")),
         ("lint", schema::<Vec<Finding>>("lint")),
+        ("test", schema::<TestReport>("test")),
         ("diff", schema::<Difference>("diff")),
         ("compare", schema::<ProgramComparison>("compare")),
     ] {

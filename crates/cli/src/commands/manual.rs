@@ -95,7 +95,7 @@ fn rendered(command: &Command, name: &str, manual: &Manual, page: &mut Vec<u8>) 
         .iter()
         .filter(|(variable, _)| match *variable {
             "SOURCE_DATE_EPOCH" => program,
-            "GITHUB_WORKSPACE" => manual.page == "lint",
+            "GITHUB_WORKSPACE" => ["lint", "testing"].contains(&manual.page),
             "RECLASS_BASE" => opens && (name == "reclass" || name.starts_with("reclass-") && !program),
             _ => true,
         })
