@@ -122,6 +122,13 @@ fn snapshots_are_recorded_without_secrets_and_then_compared() {
     write(&folder.path().join("tests/web.yml"), "- {name: one, node: web1, expect: {port: snapshot}}\n");
     assert!(record(&["one"]).contains("web2"));
     assert!(!record(&[]).contains("web2"));
+    // Nor does a mistake in the tests take snapshots away.
+    write(&folder.path().join("tests/web.yml"), "- [");
+    let report = run(&options, TestQuestion { record: true, ..TestQuestion::default() }).unwrap();
+    assert!(report.recorded[0].1.contains("web1"));
+    write(&folder.path().join("tests/snapshots/web.yml"), "- 1");
+    let wrong = run(&options, TestQuestion::default()).unwrap_err().to_string();
+    assert!(wrong.contains("it is no snapshot"), "{wrong}");
 }
 
 #[test]

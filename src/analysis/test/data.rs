@@ -35,7 +35,7 @@ pub struct TestResult {
     /// The number of nodes that it looked at.
     pub nodes: usize,
     /// The values that are not as expected.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<TestFailure>,
     /// The reasons why it cannot be run.
     pub problems: Vec<Finding>,
 }
@@ -56,7 +56,7 @@ pub enum TestState {
 /// A value that is not as expected, and the nodes that have it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Failure {
+pub struct TestFailure {
     /// The path of the value; empty if the node as a whole is meant.
     pub path: String,
     /// The place of the expectation.
@@ -76,7 +76,7 @@ pub struct Failure {
     pub help: Option<String>,
 }
 
-impl Failure {
+impl TestFailure {
     /// An expected value and the one that is there, as texts. Values that differ only behind their first hundred
     /// characters look different.
     pub(super) fn texts(words: &str, expected: Option<&Value>, got: Option<&Value>) -> (String, String) {
@@ -104,7 +104,7 @@ impl TestReport {
     pub fn findings(&self) -> Vec<Finding> {
         let findings = self.tests.iter().flat_map(|test| {
             let failed = test.failures.iter().map(|failure| {
-                let Failure { path, expected, got, help, .. } = failure;
+                let TestFailure { path, expected, got, help, .. } = failure;
                 let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
                 let message = format!("{}: {at}expected {expected}, got {got}", test.name);
                 let kind = Kind::Lint { rule: "test-failed", message, help: help.clone() };

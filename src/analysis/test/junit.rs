@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::data::{Failure, TestReport, TestResult, TestState};
+use super::data::{TestFailure, TestReport, TestResult, TestState};
 use crate::base::error::{Error, concise};
 use crate::output::report::below;
 
@@ -46,7 +46,7 @@ fn case(out: &mut String, test: &TestResult, file: &str) {
         let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{message}\"/>");
     }
     for failure in &test.failures {
-        let Failure { path, site, nodes, expected, got, place, .. } = failure;
+        let TestFailure { path, site, nodes, expected, got, place, .. } = failure;
         let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
         let message = escaped(&format!("{at}expected {expected}, got {got}"));
         let nodes = nodes.join(", ");

@@ -19,7 +19,7 @@ use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 use crate::storage::fs;
 
-pub use data::{Failure, TestReport, TestResult, TestState};
+pub use data::{TestFailure, TestReport, TestResult, TestState};
 pub use junit::junit;
 pub use text::{summary, text};
 

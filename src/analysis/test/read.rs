@@ -50,12 +50,12 @@ pub(super) enum Subject {
 pub(super) enum Goal {
     /// The code of an error.
     Error(String, Site),
-    Values(Vec<Check>),
+    Values(Vec<PathCheck>),
 }
 
 /// The expectation of one path.
 #[derive(Debug)]
-pub(super) struct Check {
+pub(super) struct PathCheck {
     pub path: String,
     pub site: Site,
     pub matchers: Vec<Matcher>,
@@ -68,6 +68,8 @@ pub(super) struct Check {
 pub(super) struct BadTest {
     pub name: String,
     pub site: Site,
+    /// Whether it is a whole file.
+    pub is_file: bool,
     pub faults: Vec<Fault>,
 }
 
@@ -99,7 +101,9 @@ pub(super) fn tests(
     file: &TestFile,
 ) -> Vec<Result<TestCase, BadTest>> {
     let name = file.path.file_name().map_or_else(String::new, |name| fs::display(Path::new(name)));
-    let bad = |site: Site, faults: Vec<Fault>| vec![Err(BadTest { name: name.clone(), site, faults })];
+    let bad = |site: Site, faults: Vec<Fault>| {
+        vec![Err(BadTest { name: name.clone(), site, is_file: true, faults })]
+    };
     let whole = Site::file(file.shown.clone());
     let limits = DocumentLimits::of(computation.settings);
     let document = match compose_within(&file.bytes, limits) {
@@ -199,7 +203,7 @@ impl Reader<'_> {
             (Some(subject), Some(goal)) if faults.is_empty() => {
                 Ok(TestCase { name, site, file: self.index, subject, goal })
             }
-            _ => Err(BadTest { name, site, faults }),
+            _ => Err(BadTest { name, site, is_file: false, faults }),
         }
     }
 
@@ -308,7 +312,7 @@ impl Reader<'_> {
         }
     }
 
-    fn check(&self, entry: &Entry, faults: &mut Vec<Fault>) -> Check {
+    fn check(&self, entry: &Entry, faults: &mut Vec<Fault>) -> PathCheck {
         let path = pystr::str(&entry.key.0);
         let mut similar = None;
         let matchers = match &entry.value.data {
@@ -336,7 +340,7 @@ impl Reader<'_> {
             Data::Value(Value::Str(word)) if **word == *"snapshot" => vec![Matcher::Snapshot],
             Data::Value(_) | Data::List(_) => vec![Matcher::Equal(to_value(&entry.value))],
         };
-        Check { path, site: self.site(entry.key_index), matchers, similar }
+        PathCheck { path, site: self.site(entry.key_index), matchers, similar }
     }
 
     fn matcher(&self, entry: &Entry, path: &str, faults: &mut Vec<Fault>) -> Option<Matcher> {

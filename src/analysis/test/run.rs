@@ -4,10 +4,10 @@
 use rustc_hash::FxHashMap;
 
 use super::TestQuestion;
-use super::data::{Failure, TestReport, TestResult, TestState};
+use super::data::{TestFailure, TestReport, TestResult, TestState};
 use super::lookup::{AnswerPart, Looked, ValuePath, hidden, place};
 use super::matcher::{Matcher, Miss, OF_TYPE, differences};
-use super::read::{BadTest, Check, Goal, Subject, TestCase, TestFile, tests};
+use super::read::{BadTest, Goal, PathCheck, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
 use crate::analysis::survey::chosen_nodes;
 use crate::base::error::{Error, Fault, Kind, Result, concise};
@@ -79,9 +79,10 @@ pub(super) fn run(
     check_names(&names, &question.names)?;
     let wanted =
         |name: &str| question.names.is_empty() || question.names.iter().any(|one| names_it(one, name));
-    all.retain(|test| wanted(&name(test)));
-    let snapshots =
-        Snapshots::read(computation.settings, files, question.record && question.names.is_empty())?;
+    // A file that cannot be read may have any test.
+    let is_file = |test: &Result<TestCase, BadTest>| matches!(test, Err(bad) if bad.is_file);
+    all.retain(|test| is_file(test) || wanted(&name(test)));
+    let mut snapshots = Snapshots::read(computation.settings, files, question.record)?;
     let mut by_node: FxHashMap<Text, Vec<usize>> = FxHashMap::default();
     let mut own = Vec::new();
     for (index, test) in all.iter_mut().enumerate() {
@@ -128,17 +129,21 @@ pub(super) fn run(
         }
     }
     runner.add_missing_paths(&outcomes, &mut results);
-    let mut recorded = snapshots;
+    let mut report = TestReport { tests: results, recorded: Vec::new() };
     if question.record {
+        // A test that did not run may have snapshots.
+        if question.names.is_empty() && report.is_passed() {
+            snapshots.clear();
+        }
         for outcome in outcomes {
             let Some(Ok(test)) = all.get(outcome.test) else { continue };
             for (path, value) in outcome.recorded {
-                recorded.put(test.file, label(test, &outcome.node), path, value);
+                snapshots.put(test.file, label(test, &outcome.node), path, value);
             }
         }
+        report.recorded = snapshots.texts();
     }
-    let recorded = if question.record { recorded.texts() } else { Vec::new() };
-    Ok(TestReport { tests: results, recorded })
+    Ok(report)
 }
 
 /// The differences of a value from the recorded one. Both have no secrets.
@@ -201,7 +206,7 @@ fn nodes_of(computation: &Computation<'_>, test: &Result<TestCase, BadTest>) -> 
     if faults.is_empty() {
         Ok(names)
     } else {
-        Err(BadTest { name: name.clone(), site: site.clone(), faults })
+        Err(BadTest { name: name.clone(), site: site.clone(), is_file: false, faults })
     }
 }
 
@@ -317,7 +322,12 @@ impl Runner<'_> {
                     }
                     matcher => matcher.misses(&keys, got.as_ref()).into_iter().map(Wrong::Value).collect(),
                 };
+                let is_wrong = !wrong.is_empty();
                 outcome.wrong.extend(wrong.into_iter().map(|wrong| (index, wrong)));
+                // A missing value is one mistake, however many matchers it misses.
+                if is_wrong && got.is_none() {
+                    break;
+                }
             }
         }
     }
@@ -405,12 +415,12 @@ impl Runner<'_> {
     }
 
     /// The failure of a group, with the place of the value in its first node.
-    fn failure(&self, computation: &Computation<'_>, group: &WrongGroup) -> Option<Failure> {
+    fn failure(&self, computation: &Computation<'_>, group: &WrongGroup) -> Option<TestFailure> {
         let (Some(Ok(case)), Some(node)) = (self.all.get(group.test), group.nodes.first()) else {
             return None;
         };
         let request = self.request(group.test, node);
-        let failure = |site: &Site, path: String, (expected, got): (String, String)| Failure {
+        let failure = |site: &Site, path: String, (expected, got): (String, String)| TestFailure {
             path,
             site: site.clone(),
             nodes: group.nodes.clone(),
@@ -420,7 +430,7 @@ impl Runner<'_> {
             place: None,
             help: None,
         };
-        let check: Option<&Check> = match &case.goal {
+        let check: Option<&PathCheck> = match &case.goal {
             Goal::Values(checks) => checks.get(group.check),
             Goal::Error(..) => None,
         };
@@ -444,7 +454,7 @@ impl Runner<'_> {
             Wrong::Unrecorded => {
                 let texts = ("a recorded value".to_owned(), "no snapshot".to_owned());
                 let path = check.map_or_else(String::new, |check| check.path.clone());
-                Failure {
+                TestFailure {
                     help: Some("'reclass test --snapshot' records it".into()),
                     ..failure(site, path, texts)
                 }
@@ -477,7 +487,7 @@ impl Runner<'_> {
                 let shown_path =
                     if miss.path.is_empty() { check.path.clone() } else { path.shown(&miss.path) };
                 let mut failure =
-                    failure(site, shown_path, Failure::texts(&words, expected.as_ref(), value.as_ref()));
+                    failure(site, shown_path, TestFailure::texts(&words, expected.as_ref(), value.as_ref()));
                 if miss.got.is_some() {
                     failure.place = place(computation, request, path.part, &miss.path);
                 }

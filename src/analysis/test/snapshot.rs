@@ -22,13 +22,13 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Reads the snapshots of these files; with `anew` there are none yet.
-    pub fn read(settings: &Settings, files: &[TestFile], anew: bool) -> Result<Snapshots> {
+    /// Reads the snapshots of these files. An unreadable one is replaced if `record` is true.
+    pub fn read(settings: &Settings, files: &[TestFile], record: bool) -> Result<Snapshots> {
         let read = |file: &TestFile| {
             let name = file.path.file_name().unwrap_or_default();
             let path = file.path.parent().unwrap_or(Path::new("")).join("snapshots").join(name);
-            let recorded =
-                if anew || !path.is_file() { Recorded::default() } else { parse(&path, settings)? };
+            let recorded = if path.is_file() { parse(&path, settings) } else { Ok(Recorded::default()) };
+            let recorded = if record { recorded.unwrap_or_default() } else { recorded? };
             Ok((path, recorded))
         };
         Ok(Snapshots { files: files.iter().map(read).collect::<Result<_>>()? })
@@ -37,6 +37,11 @@ impl Snapshots {
     /// The recorded value of a node.
     pub fn get(&self, file: usize, node: &str, path: &str) -> Option<&Value> {
         self.files.get(file)?.1.get(node)?.get(path)
+    }
+
+    /// Forgets all values.
+    pub fn clear(&mut self) {
+        self.files.iter_mut().for_each(|(_, recorded)| recorded.clear());
     }
 
     pub fn put(&mut self, file: usize, node: Text, path: String, value: Value) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::data::{Failure, TestReport, TestResult, TestState};
+use super::data::{TestFailure, TestReport, TestResult, TestState};
 use crate::base::error::{Error, concise, inert};
 use crate::output::style::{Paint, Style};
 
@@ -59,7 +59,7 @@ fn indented(text: &str) -> String {
 }
 
 /// `web1, web2, web3 and 5 more nodes`
-fn nodes(failure: &Failure) -> String {
+fn nodes(failure: &TestFailure) -> String {
     let named: Vec<String> = failure.nodes.iter().take(NAMED).map(|node| inert(node)).collect();
     match failure.nodes.len().saturating_sub(NAMED) {
         0 => named.join(", "),
@@ -69,7 +69,7 @@ fn nodes(failure: &Failure) -> String {
 }
 
 /// The file, the line and the layer of a value.
-fn source(failure: &Failure, paint: Paint) -> String {
+fn source(failure: &TestFailure, paint: Paint) -> String {
     let Some(place) = &failure.place else { return String::new() };
     match &place.site {
         Some(site) => {
