@@ -78,11 +78,26 @@ impl<'a> Renderer<'a> {
 
     /// The result of a node; `None` if this side has no node of that name.
     pub fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
-        self.computation.catalog.nodes.contains_key(name).then(|| {
-            let answer = self.computation.answer(NodeRequest::plain(name))?;
-            self.sequences.borrow_mut().push(answer.sequence);
-            Ok(answer.info)
-        })
+        self.computation.catalog.nodes.contains_key(name).then(|| self.answer(NodeRequest::plain(name)))
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self, request: NodeRequest<'_>) -> Result<NodeInfo> {
+        let answer = self.computation.answer(request)?;
+        self.sequences.borrow_mut().push(answer.sequence);
+        Ok(answer.info)
+    }
+
+    /// The layers for a request.
+    pub fn layers_of(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        let layers = self.computation.layers(request)?;
+        self.sequences.borrow_mut().push(layers.linearization.sequence.clone());
+        Ok(layers)
+    }
+
+    /// The computation of its thread.
+    pub fn computation(&self) -> &Computation<'a> {
+        &self.computation
     }
 
     /// The layers of a node.

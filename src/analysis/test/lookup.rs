@@ -6,7 +6,6 @@ use crate::base::pystr;
 use crate::base::similar;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
-use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
 
 /// A part of an answer.
@@ -116,7 +115,7 @@ fn child(map: &Map, name: &str) -> Option<(Key, Value)> {
 
 /// A value of a node with its secrets hidden. Whatever depends on a secret is hidden with it.
 pub(super) fn hidden(
-    (computation, request): (&Computation<'_>, NodeRequest<'_>),
+    of: Option<&ValuePlaces<'_>>,
     redaction: &Redaction,
     part: AnswerPart,
     keys: &[Key],
@@ -130,40 +129,35 @@ pub(super) fn hidden(
     if redaction.secrets.is_none() {
         return value.clone();
     }
+    let without = |paths: Vec<Vec<Key>>| {
+        let wanted = |path| Wanted { path, export, items: Vec::new() };
+        let wanted: Vec<Wanted> = paths.into_iter().map(wanted).collect();
+        match of {
+            Some(of) => values_without(of, &wanted, &redaction.secrets),
+            None => vec![None; wanted.len()],
+        }
+    };
     // The whole of a part has no path, so its keys are looked at.
-    if let (true, Value::Map(map)) = (keys.is_empty(), value) {
-        let Ok(layers) = computation.layers(request) else { return redaction.unchanged(value, None) };
-        let of = ValuePlaces::new(computation, &layers);
-        let wanted: Vec<Wanted> =
-            map.keys().map(|key| Wanted { path: vec![key.clone()], export, items: Vec::new() }).collect();
-        let without = values_without(&of, &wanted, &redaction.secrets);
+    let shown = if let (true, Value::Map(map)) = (keys.is_empty(), value) {
         let entry = |((key, value), without): ((&Key, &Value), Option<Value>)| {
             (key.clone(), redaction.unchanged(value, without.as_ref()))
         };
-        let shown = Value::map(map.iter().zip(without).map(entry).collect());
-        return redaction.value(keys, &shown);
-    }
-    let without = computation.layers(request).ok().and_then(|layers| {
-        let wanted = Wanted { path: keys.to_vec(), export, items: Vec::new() };
-        values_without(&ValuePlaces::new(computation, &layers), &[wanted], &redaction.secrets).pop().flatten()
-    });
-    redaction.value(keys, &redaction.unchanged(value, without.as_ref()))
+        let without = without(map.keys().map(|key| vec![key.clone()]).collect());
+        Value::map(map.iter().zip(without).map(entry).collect())
+    } else {
+        redaction.unchanged(value, without(vec![keys.to_vec()]).pop().flatten().as_ref())
+    };
+    redaction.value(keys, &shown)
 }
 
 /// The place of a value: the layer that has the last word. Lists of classes and applications have none.
-pub(super) fn place(
-    computation: &Computation<'_>,
-    request: NodeRequest<'_>,
-    part: AnswerPart,
-    keys: &[Key],
-) -> Option<ValuePlace> {
-    let layers = computation.layers(request).ok()?;
+pub(super) fn place(of: &ValuePlaces<'_>, part: AnswerPart, keys: &[Key]) -> Option<ValuePlace> {
     let export = match part {
         AnswerPart::Parameters => false,
         AnswerPart::Exports => true,
-        AnswerPart::Environment => return environment(computation, &layers, None).place,
+        AnswerPart::Environment => return environment(of.computation(), of.layers(), None).place,
         AnswerPart::Classes | AnswerPart::Applications => return None,
     };
     let wanted = Wanted { path: keys.to_vec(), export, items: Vec::new() };
-    places(&ValuePlaces::new(computation, &layers), &[wanted]).pop()?.place
+    places(of, &[wanted]).pop()?.place
 }

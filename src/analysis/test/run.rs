@@ -9,6 +9,8 @@ use super::lookup::{AnswerPart, Looked, ValuePath, hidden, place};
 use super::matcher::{Matcher, Miss, OF_TYPE, differences};
 use super::read::{BadTest, Goal, PathCheck, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
+use crate::analysis::diff::Renderer;
+use crate::analysis::explain::ValuePlaces;
 use crate::analysis::survey::chosen_nodes;
 use crate::base::error::{Error, Fault, Kind, Result, concise};
 use crate::base::parallel;
@@ -108,8 +110,8 @@ pub(super) fn run(
         WorkUnit::Nodes,
         computation.settings.threads,
         &items,
-        || context.computation(),
-        |computation, item| runner.render(computation, item),
+        || Renderer::new(context.computation()),
+        |renderer, item| runner.render(renderer, item),
         |_| false,
     );
     let outcomes: Vec<NodeOutcome> = outcomes.into_iter().flatten().collect();
@@ -118,8 +120,8 @@ pub(super) fn run(
     let failures = parallel::each(
         computation.settings.threads,
         &groups,
-        || context.computation(),
-        |computation, group| runner.failure(computation, group),
+        || Renderer::new(context.computation()),
+        |renderer, group| runner.failure(renderer, group),
         |_| false,
     );
     for (group, failure) in groups.iter().zip(failures) {
@@ -249,7 +251,7 @@ impl Runner<'_> {
     }
 
     /// Renders a node, and looks at it for each of its tests.
-    fn render(&self, computation: &Computation<'_>, item: &Rendered<'_>) -> Vec<NodeOutcome> {
+    fn render(&self, renderer: &Renderer<'_>, item: &Rendered<'_>) -> Vec<NodeOutcome> {
         let (name, tests): (&Text, &[usize]) = match item {
             Rendered::Known(name, tests) => (name, tests),
             Rendered::Own(index, TestCase { subject: Subject::Own(name, ..), .. }) => {
@@ -259,7 +261,7 @@ impl Runner<'_> {
         };
         let Some(first) = tests.first() else { return Vec::new() };
         let request = self.request(*first, name);
-        let answer = computation.answer(request).map(|answer| answer.info);
+        let answer = renderer.answer(request);
         let outcome = |test: &usize| {
             let mut outcome = NodeOutcome {
                 test: *test,
@@ -269,7 +271,7 @@ impl Runner<'_> {
                 recorded: Vec::new(),
             };
             if let Some(Ok(case)) = self.all.get(*test) {
-                self.look(computation, request, case, &answer, &mut outcome);
+                self.look(renderer, request, case, &answer, &mut outcome);
             }
             outcome
         };
@@ -278,7 +280,7 @@ impl Runner<'_> {
 
     fn look(
         &self,
-        computation: &Computation<'_>,
+        renderer: &Renderer<'_>,
         request: NodeRequest<'_>,
         case: &TestCase,
         answer: &Result<NodeInfo>,
@@ -298,7 +300,7 @@ impl Runner<'_> {
             (Goal::Values(checks), Ok(info)) => (checks, info),
         };
         for (index, check) in checks.iter().enumerate() {
-            let path = ValuePath::new(&check.path, &computation.settings.delimiter);
+            let path = ValuePath::new(&check.path, &renderer.computation().settings.delimiter);
             let (keys, got, found) = match path.look_up(info) {
                 Looked::Found(keys, value) => (keys, Some(value), Looked::Found(Vec::new(), Value::Null)),
                 Looked::Missing(similar) => (path.keys(), None, Looked::Missing(similar)),
@@ -308,9 +310,12 @@ impl Runner<'_> {
                 let wrong: Vec<Wrong> = match matcher {
                     Matcher::SameAs(node) => self.compared(node, &path, &keys, got.as_ref()),
                     Matcher::Snapshot => {
-                        let of = (computation, request);
-                        let redaction = &self.question.redaction;
-                        let shown = got.as_ref().map(|value| hidden(of, redaction, path.part, &keys, value));
+                        let layers = renderer.layers_of(request).ok();
+                        let of =
+                            layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+                        let shown = got.as_ref().map(|value| {
+                            hidden(of.as_ref(), &self.question.redaction, path.part, &keys, value)
+                        });
                         let known = self.snapshots.get(case.file, &label(case, &outcome.node), &check.path);
                         let wrong = if self.question.record {
                             Vec::new()
@@ -415,7 +420,7 @@ impl Runner<'_> {
     }
 
     /// The failure of a group, with the place of the value in its first node.
-    fn failure(&self, computation: &Computation<'_>, group: &WrongGroup) -> Option<TestFailure> {
+    fn failure(&self, renderer: &Renderer<'_>, group: &WrongGroup) -> Option<TestFailure> {
         let (Some(Ok(case)), Some(node)) = (self.all.get(group.test), group.nodes.first()) else {
             return None;
         };
@@ -461,15 +466,22 @@ impl Runner<'_> {
             }
             Wrong::Value(miss) => {
                 let check = check?;
-                let path = ValuePath::new(&check.path, &computation.settings.delimiter);
+                let path = ValuePath::new(&check.path, &renderer.computation().settings.delimiter);
                 let redaction = &self.question.redaction;
-                let shown = |request: NodeRequest<'_>, value: &Value| {
-                    hidden((computation, request), redaction, path.part, &miss.path, value)
+                let layers = renderer.layers_of(request).ok();
+                let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+                let shown = |of: Option<&ValuePlaces<'_>>, value: &Value| {
+                    hidden(of, redaction, path.part, &miss.path, value)
                 };
-                let value = miss.got.as_ref().map(|got| shown(request, got));
+                let value = miss.got.as_ref().map(|got| shown(of.as_ref(), got));
                 let is_hidden = value != miss.got;
                 let expected = match (&miss.expected, &miss.other) {
-                    (Some(expected), Some(other)) => Some(shown(NodeRequest::plain(other), expected)),
+                    (Some(expected), Some(other)) => {
+                        let layers = renderer.layers_of(NodeRequest::plain(other)).ok();
+                        let of =
+                            layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+                        Some(shown(of.as_ref(), expected))
+                    }
                     // The file of the test has the secret, too.
                     (Some(name), None) if miss.words == OF_TYPE => Some(name.clone()),
                     (Some(_), None) if is_hidden => Some(Value::text(MASK)),
@@ -489,7 +501,7 @@ impl Runner<'_> {
                 let mut failure =
                     failure(site, shown_path, TestFailure::texts(&words, expected.as_ref(), value.as_ref()));
                 if miss.got.is_some() {
-                    failure.place = place(computation, request, path.part, &miss.path);
+                    failure.place = of.as_ref().and_then(|of| place(of, path.part, &miss.path));
                 }
                 failure.value = value;
                 failure.help = check.similar.filter(|_| miss.words.is_empty()).map(|matcher| {

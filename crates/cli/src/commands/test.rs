@@ -21,8 +21,8 @@ pub const VERB: Verb = Verb {
         description: "Runs the tests in files of YAML: each names nodes, and the values that they must have or the error with which they must fail. A failure shows the expected value, the value that is there, and the file and line that set it.",
         examples: &[
             ("All tests of the inventory:", "reclass test"),
-            ("Those of one file:", "reclass test tests/web.yml"),
-            ("Those with a word in their name:", "reclass test --name worker"),
+            ("Those of one file:", "reclass test /srv/salt/reclass/tests/web.yml"),
+            ("Those with a word in their name:", "reclass test --name shop"),
             ("The passed tests, too:", "reclass test --all"),
             ("A report for GitLab or Jenkins:", "reclass test -o junit > reclass-tests.xml"),
             ("Record the values that tests compare with snapshots:", "reclass test --snapshot"),
