@@ -66,6 +66,7 @@ export class Engine {
     const next = this.#waiting;
     this.#waiting = null;
     this.answered(answer);
-    if (next) this.ask(next);
+    // Who gets an answer may ask for more, with the newest texts.
+    if (next && !this.#timer) this.ask(next);
   }
 }

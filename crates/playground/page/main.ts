@@ -1,10 +1,11 @@
 // The page: files at the left, the answer of a node at the right, problems below. Nothing is sent anywhere.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, defaultHighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
 import { type Answer, Engine, type Finding, type Site } from "./engine";
 import { type Inventory, packed, unpacked } from "./share";
 
@@ -19,6 +20,11 @@ const START: Inventory = {
 };
 /** How long nothing is typed before the address has the new texts, in milliseconds. */
 const PAUSE = 300;
+
+/** The order of the problems. */
+const LEVELS = ["error", "warning", "info"];
+/** What an example is about comes first in an answer. The rest of it is the same for each node. */
+const PARTS = ["parameters", "exports", "applications", "classes", "environment"];
 
 /** An element with its attributes and content. */
 function element<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, string> = {}, ...content: (Node | string)[]): HTMLElementTagNameMap[K] {
@@ -39,14 +45,17 @@ const nodes = element("select", { "aria-label": "Node" });
 const views = element("div", { class: "views" });
 const output = element("pre", { class: "output", tabindex: "0", "aria-label": "Answer" });
 const problems = element("ul", { class: "problems", "aria-label": "Problems" });
+const notice = element("p", { class: "notice", role: "alert" });
 const status = element("p", { class: "status", role: "status" }, "Loading the engine…");
 const place = element("div", { class: "editor" });
 
 let states: Record<string, EditorState> = {};
 let open = "";
 let answer: Answer | null = null;
-let view: "data" | "explanation" = "data";
+let view: "data" | "whole" | "explanation" = "data";
 let wanted: string | null = null;
+/** The nodes before a file was added: one that is new is shown. */
+let known: string[] | null = null;
 let asked = 0;
 let saving = 0;
 
@@ -58,7 +67,7 @@ function state(text: string): EditorState {
     doc: text,
     extensions: [
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), yaml(), indentUnit.of("  "),
-      syntaxHighlighting(defaultHighlightStyle), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
+      syntaxHighlighting(classHighlighter), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
       EditorView.contentAttributes.of({ "aria-label": "Text of the file" }),
       EditorView.updateListener.of((update) => {
         states[open] = update.state;
@@ -72,6 +81,11 @@ function inventory(): Inventory {
   return { files: Object.fromEntries(Object.entries(states).map(([path, state]) => [path, state.doc.toString()])), node: wanted };
 }
 
+/** Says why something was not done. The next change takes it away. */
+function say(text: string): void {
+  notice.textContent = text;
+}
+
 function ask(): void {
   asked = performance.now();
   engine.ask({ ...inventory(), time: "" });
@@ -79,6 +93,7 @@ function ask(): void {
 
 /** The texts are others: the engine is asked at once, and the address follows when nobody types. */
 function changed(): void {
+  say("");
   ask();
   clearTimeout(saving);
   saving = window.setTimeout(save, PAUSE);
@@ -91,6 +106,8 @@ async function save(): Promise<void> {
 function load(inventory: Inventory): void {
   states = Object.fromEntries(Object.entries(inventory.files).map(([path, text]) => [path, state(text)]));
   wanted = inventory.node;
+  known = null;
+  say("");
   const paths = Object.keys(states);
   choose(paths.findLast((path) => path.startsWith("nodes/")) ?? paths[0] ?? "");
   ask();
@@ -110,20 +127,34 @@ function list(): void {
   }));
 }
 
+/** Asks for the path of a file. One that cannot be is refused, with the reason. */
+function newPath(question: string, given: string): string | null {
+  const path = window.prompt(question, given)?.trim();
+  if (!path || path === open) return null;
+  const parts = path.split("/");
+  if (states[path]) say(`There is a file ${path} already.`);
+  else if (parts.some((part) => ["", ".", ".."].includes(part))) say(`${path} is no path within the inventory: write one such as nodes/web2.yml.`);
+  else if (!/\.ya?ml$/.test(path)) say(`${path} does not end in .yml or .yaml: the engine reads no other files.`);
+  else return path;
+  return null;
+}
+
 function add(): void {
-  const path = window.prompt("The path of the new file:", "classes/new.yml")?.trim();
+  const path = newPath("The path of the new file:", "classes/new.yml");
   if (!path) return;
-  states[path] ??= state("");
+  known = answer?.nodes ?? null;
+  states[path] = state("");
   choose(path);
   changed();
 }
 
 function rename(): void {
-  const path = window.prompt("The new path of the file:", open)?.trim();
-  if (!path || path === open || states[path]) return;
   const renamed = states[open];
+  const path = renamed && newPath("The new path of the file:", open);
+  if (!path) return;
+  known = answer?.nodes ?? null;
   delete states[open];
-  if (renamed) states[path] = renamed;
+  states[path] = renamed;
   choose(path);
   changed();
 }
@@ -157,6 +188,13 @@ function linked(text: string): (Node | string)[] {
 }
 
 function show(given: Answer): void {
+  const made = known && given.nodes.find((name) => !known?.includes(name));
+  known = null;
+  if (made && made !== given.node) {
+    wanted = made;
+    ask();
+    return;
+  }
   answer = given;
   status.textContent = given.nodes.length === 0 && !given.messages ? "There is no node: add a file such as nodes/web1.yml." : "";
   nodes.replaceChildren(...given.nodes.map((name) => element("option", { value: name }, name)));
@@ -170,16 +208,33 @@ function show(given: Answer): void {
 function draw(): void {
   if (!answer) return;
   for (const tab of views.children) tab.setAttribute("aria-pressed", String((tab as HTMLElement).dataset["view"] === view));
-  const text = answer[view] ?? "";
+  const text = (view === "explanation" ? answer.explanation : view === "whole" ? answer.data : answer.data && main(answer.data)) ?? "";
   output.replaceChildren(...linked(answer.messages + (answer.messages && text ? "\n" : "") + text));
-  problems.replaceChildren(...answer.findings.map(problem));
+  const sorted = answer.findings.toSorted((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
+  problems.replaceChildren(...sorted.map(problem));
+}
+
+/** The parts of an answer that have something in them, without what each node has. */
+function main(data: string): string {
+  const parts = new Map(Array.from(data.matchAll(/^(\w+):.*\n(?:(?!\w).*\n)*/gm), ([part, name]) => [name, part]));
+  // With 'pretty_print: false' the answer is one mapping in braces.
+  if (!parts.has("parameters")) return data;
+  const parameters = parts.get("parameters")?.replace(/^ +_reclass_:\n(?: {3,}.*\n)+/m, "").replace(/^parameters:\n$/, "parameters: {}\n");
+  parts.set("parameters", parameters ?? "");
+  return PARTS.map((name) => parts.get(name) ?? "").filter((part) => !/^(?!parameters)\w+: (\[\]|\{\})\n$/.test(part)).join("");
+}
+
+/** A place as a button that opens it. Of some places only the file is known. */
+function spot({ file, line, column }: Site): Node | string {
+  const path = file.replace(BASE, "");
+  const label = line ? `${path}:${line}:${column}` : path;
+  return states[path] ? button(label, () => go(path, line, column), { class: "place" }) : label;
 }
 
 function problem(finding: Finding): HTMLElement {
-  const path = finding.site?.file.replace(BASE, "");
-  const where = finding.site && path ? `${path}:${finding.site.line}:${finding.site.column}: ` : "";
-  const item = element("li", { class: finding.level }, ...linked(where), element("b", {}, `${finding.level}[${finding.code}]`), ` ${finding.message}`);
-  for (const { message, site } of finding.notes) item.append(element("span", {}, ...linked(`note: ${message}${site ? ` (${site.file}:${site.line}:${site.column})` : ""}`)));
+  const where = finding.site ? [spot(finding.site), ": "] : [];
+  const item = element("li", { class: finding.level }, ...where, element("b", {}, `${finding.level}[${finding.code}]`), ` ${finding.message}`);
+  for (const { message, site } of finding.notes) item.append(element("span", {}, ...linked(`note: ${message}`), ...(site ? [" (", spot(site), ")"] : [])));
   if (finding.help) item.append(element("span", {}, `help: ${finding.help}`));
   return item;
 }
@@ -202,19 +257,37 @@ async function share(): Promise<void> {
   status.textContent = "The link is in the clipboard. It holds the whole inventory.";
 }
 
+/** The files of the address. What a damaged link held is lost, and nobody must take other files for it. */
+async function follow(otherwise: Inventory | null): Promise<void> {
+  let found: Inventory | null = null;
+  let damaged = false;
+  try {
+    found = await unpacked(window.location.hash);
+  } catch {
+    damaged = true;
+  }
+  const next = found ?? otherwise;
+  if (next) load(next);
+  if (damaged) {
+    const instead = otherwise ? "These files are the first example, and not what the link was made for." : "The files are still those of before.";
+    say(`This link is damaged: a part of it is missing or was changed. ${instead} Ask for the whole link.`);
+  }
+}
+
 async function start(top: HTMLElement): Promise<void> {
-  for (const [name, label] of [["data", "Answer"], ["explanation", "Explain"]] as const) {
+  for (const [name, label] of [["data", "Answer"], ["whole", "Whole answer"], ["explanation", "Explain"]] as const) {
     views.append(button(label, () => { view = name; draw(); }, { "data-view": name }));
   }
   nodes.addEventListener("change", () => { wanted = nodes.value; changed(); });
   top.replaceChildren(
-    element("div", { class: "left" }, element("div", { class: "bar" }, button("New file", add), button("Rename", rename), button("Remove", remove)), files, place),
-    element("div", { class: "right" }, element("div", { class: "bar" }, nodes, views, button("Copy link", () => void share())), output),
+    notice,
+    element("div", { class: "left" }, element("div", { class: "bar" }, button("New file", add), button("Rename", rename), button("Remove", remove), button("Copy link", () => void share())), files, place),
+    element("div", { class: "right" }, element("div", { class: "bar" }, nodes, views), output),
     element("div", { class: "below" }, status, problems),
   );
   await engine.load();
-  load((await unpacked(window.location.hash)) ?? START);
-  window.addEventListener("hashchange", () => void unpacked(window.location.hash).then((found) => found && load(found)));
+  await follow(START);
+  window.addEventListener("hashchange", () => void follow(null));
 }
 
 const top = document.getElementById("play");

@@ -15,16 +15,12 @@ export async function packed(inventory: Inventory): Promise<string> {
   return PREFIX + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** The inventory of a fragment; null if it has none that can be read. */
+/** The inventory of a fragment; null if the fragment is none of ours. It throws if the fragment is damaged. */
 export async function unpacked(fragment: string): Promise<Inventory | null> {
   if (!fragment.startsWith(PREFIX)) return null;
-  try {
-    const text = atob(fragment.slice(PREFIX.length).replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = await through(Uint8Array.from(text, (char) => char.charCodeAt(0)), new DecompressionStream("deflate-raw"));
-    const { files, node } = JSON.parse(new TextDecoder().decode(bytes)) as Inventory;
-    const texts = Object.entries(files).filter(([, text]) => typeof text === "string");
-    return { files: Object.fromEntries(texts), node: typeof node === "string" ? node : null };
-  } catch {
-    return null;
-  }
+  const text = atob(fragment.slice(PREFIX.length).replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = await through(Uint8Array.from(text, (char) => char.charCodeAt(0)), new DecompressionStream("deflate-raw"));
+  const { files, node } = JSON.parse(new TextDecoder().decode(bytes)) as Inventory;
+  if (Object.values(files).some((text) => typeof text !== "string")) throw new TypeError("a file is no text");
+  return { files, node: typeof node === "string" ? node : null };
 }

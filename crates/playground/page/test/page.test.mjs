@@ -10,6 +10,7 @@ import { chromium } from "playwright-core";
 import { packed } from "../share.ts";
 import { examples, part, printed } from "./examples.mjs";
 
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const site = fileURLToPath(new URL("../../../../build/docs", import.meta.url));
 const folders = (process.env.PATH ?? "").split(delimiter);
 const chromiums = folders.flatMap((folder) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(folder, name)));
@@ -55,6 +56,8 @@ const open = (fragment = "") => answered(async () => {
 });
 const press = (label) => page.click(`#play .bar button >> text=${label}`);
 const output = () => page.textContent("#play .output");
+const notice = () => page.textContent("#play .notice");
+const paths = () => page.$$eval("#play .files button", (buttons) => buttons.map((button) => button.textContent));
 const type = (text) => answered(() => page.keyboard.insertText(text));
 
 test("each example of the language opens with the answer of the page", async () => {
@@ -65,12 +68,11 @@ test("each example of the language opens with the answer of the page", async () 
   for (const [index, { line, files, parts, sessions, node }] of examples.entries()) {
     const about = `docs/language.md:${line}`;
     await answered(() => page.evaluate((fragment) => { location.hash = fragment; }, new URL(links[index], address).hash));
-    const paths = await page.$$eval("#play .files button", (buttons) => buttons.map((button) => button.textContent));
-    assert.deepEqual(paths, Object.keys(files).sort(), about);
+    assert.deepEqual(await paths(), Object.keys(files).sort(), about);
     for (const one of parts.filter((one) => one.node === node)) assert.equal(part(await output(), one.name), one.text, about);
     for (const { command, output: expected } of sessions) {
       const shown = await output();
-      const at = shown.search(/^(_reclass_|__reclass__):/m);
+      const at = shown.search(/^parameters:/m);
       const answer = { messages: at < 0 ? shown : shown.slice(0, at).trimEnd() + (at ? "\n" : ""), data: at < 0 ? "" : shown.slice(at) };
       const text = printed(command, answer);
       if (text !== null) assert.equal(text.trimEnd(), expected.trimEnd(), about);
@@ -116,25 +118,114 @@ test("a link holds the inventory", async () => {
   assert.match(before, /town: "Z\\xFCrich"/);
 });
 
-test("a link that is damaged opens the first inventory", async () => {
-  await open("#z=damaged");
-  assert.match(await output(), /time\.example\.com/);
+test("a link that is damaged says so, and no other files pass for those of the link", async () => {
+  const whole = await packed({ files: { "nodes/other.yml": "parameters: {a: 1}\n" }, node: null });
+  for (const damaged of ["#z=garbage", "#z=", whole.slice(0, -12)]) {
+    await open(damaged);
+    assert.match(await notice(), /This link is damaged.*first example/, damaged);
+    assert.ok(await page.isVisible("#play .notice"));
+    assert.match(await output(), /time\.example\.com/);
+  }
+  await answered(() => page.evaluate((fragment) => { location.hash = fragment; }, whole));
+  assert.equal(await notice(), "");
+  await page.evaluate(() => { location.hash = "#z=garbage"; });
+  await page.waitForFunction(() => document.querySelector("#play .notice")?.textContent.includes("still those of before"));
+  assert.deepEqual(await paths(), ["nodes/other.yml"]);
+  await page.click("#play .cm-content");
+  await type("# new\n");
+  assert.ok(!(await page.isVisible("#play .notice")));
 });
 
-test("files are added, renamed and removed, and the node is chosen", async () => {
+/** Answers the question for a path. */
+const prompted = (answer, label) => {
+  page.once("dialog", (dialog) => dialog.accept(answer));
+  return press(label);
+};
+const names = () => page.$$eval("#play option", (all) => all.map((one) => one.value));
+
+test("files are added, renamed and removed, and the new node is shown", async () => {
   await open();
-  const prompted = (answer, act) => answered(() => {
-    page.once("dialog", (dialog) => dialog.accept(answer));
-    return act();
-  });
-  await prompted("nodes/db1.yml", () => press("New file"));
-  await answered(() => page.selectOption("#play select", "db1"));
-  assert.match(await output(), /node: db1/);
-  await prompted("nodes/db2.yml", () => press("Rename"));
-  assert.deepEqual(await page.$$eval("#play option", (all) => all.map((one) => one.value)), ["db2", "web1"]);
+  await answered(() => prompted("nodes/db1.yml", "New file"));
+  assert.equal(await page.inputValue("#play select"), "db1");
+  await answered(() => prompted("nodes/db2.yml", "Rename"));
+  assert.deepEqual(await names(), ["db2", "web1"]);
+  assert.equal(await page.inputValue("#play select"), "db2");
+  await answered(() => page.selectOption("#play select", "web1"));
+  assert.match(await output(), /time\.example\.com/);
+  await answered(() => prompted("classes/new.yml", "New file"));
+  assert.equal(await page.inputValue("#play select"), "web1");
+  await page.click("#play .files button >> text=nodes/db2.yml");
   await answered(() => press("Remove"));
-  assert.deepEqual(await page.$$eval("#play option", (all) => all.map((one) => one.value)), ["web1"]);
+  assert.deepEqual(await names(), ["web1"]);
 });
+
+test("a path that cannot be is refused, with the reason", async () => {
+  await open();
+  const before = await paths();
+  const refused = [["New file", "../evil", /within the inventory/], ["New file", "/nodes/a.yml", /within/], ["New file", "nodes//a.yml", /within/],
+    ["New file", "nodes/db1", /does not end in \.yml/], ["New file", "classes/ntp.yml", /is a file classes\/ntp\.yml already/], ["Rename", "classes/ntp.yml", /already/]];
+  for (const [label, path, reason] of refused) {
+    await prompted(path, label);
+    assert.match(await notice(), reason, `${label} ${path}`);
+    assert.deepEqual(await paths(), before);
+  }
+});
+
+test("the answer begins with the parameters, and the whole of it is there too", async () => {
+  await open();
+  assert.match(await output(), /^parameters:\n  address: 10\.0\.0\.11\n  ntp:\n    client: .*\n    server: .*\nclasses:\n- ntp\nenvironment: base\n$/);
+  await page.click("#play .views button >> text=Whole answer");
+  assert.match(await output(), /^__reclass__:\n(.*\n)*  _reclass_:/);
+  await open(await packed({ files: { "nodes/a.yml": "{}\n" }, node: null }));
+  assert.equal(await output(), "parameters: {}\nenvironment: base\n");
+  await open(await packed({ files: { "nodes/a.yml": "parameters: {b: 1}\n", "reclass-config.yml": "pretty_print: false\n" }, node: null }));
+  assert.match(await output(), /__reclass__:.*\bb: 1/s);
+});
+
+test("errors come before notes, and a file without a place has none", async () => {
+  await open(await packed({ files: { "classes/unused.yml": "parameters: {}\n", "nodes/a.yml": "", "nodes/b.yml": "parameters: {x: '${y}'}\n" }, node: null }));
+  const problems = await page.$$eval("#play .problems li", (all) => all.map((one) => [one.className, one.textContent]));
+  const order = ["error", "warning", "info"];
+  assert.ok(problems.length > 2);
+  assert.deepEqual(problems, problems.toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other)));
+  assert.ok(problems.every(([, text]) => !text.includes(":0:0")), `${problems}`);
+  await page.click("#play .problems li:has-text('file-empty') button");
+  assert.equal(await page.textContent("#play .files [aria-current]"), "nodes/a.yml");
+});
+
+test("what is in a row is at one height", async () => {
+  await open();
+  const rows = await page.$$eval("#play .bar", (bars) => bars.map((bar) => [...bar.querySelectorAll("select, button")].map((one) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return (top + bottom) / 2;
+  })));
+  assert.equal(rows.flat().length, 8);
+  for (const row of rows) assert.ok(Math.max(...row) - Math.min(...row) < 1, `${row}`);
+});
+
+for (const [colorScheme, theme] of [["light", "auto"], ["dark", "auto"], ["light", "dark"], ["dark", "light"]]) {
+  test(`the playground has the colours of the theme, and axe finds nothing: ${colorScheme}, ${theme}`, async () => {
+    await page.emulateMedia({ colorScheme });
+    await open();
+    await page.evaluate((theme) => { document.body.dataset.theme = theme; }, theme);
+    const ground = (selector) => page.$eval(selector, (one) => getComputedStyle(one).backgroundColor);
+    assert.equal(await ground("#play .cm-editor"), await ground("body"));
+    await page.click("#play .cm-content");
+    await page.keyboard.press("Control+End");
+    await type("  bad: ${adress} # 'a'\n  quoted: 'a'\n");
+    await prompted("../evil", "New file");
+    await page.evaluate(axe);
+    const check = async (name) => {
+      const { violations } = await page.evaluate(() => globalThis.axe.run("#play", { resultTypes: ["violations"] }));
+      return violations.map((one) => `${name}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
+    };
+    const found = await check("Answer");
+    await page.click("#play .views button >> text=Explain");
+    found.push(...await check("Explain"));
+    await page.emulateMedia({ colorScheme: null });
+    assert.deepEqual(found, []);
+  });
+}
 
 test("what nests too deep is an error, and the page goes on", async () => {
   await open();
