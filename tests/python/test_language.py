@@ -23,6 +23,8 @@ PROGRAM = Path(sys.executable).with_name("reclass")
 EXAMPLE = re.compile(r'^<div class="example">\n.*?^</div>$', re.S | re.M)
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 PART = re.compile(r"^# (\w+) of (\S+)\n", re.M)
+SECTION = re.compile(r"^#{2,3} (.+)\n((?:(?!#{2,3} ).*\n)+)", re.M)
+RULING = re.compile(r"\[[A-Z]\d+\]\(semantics\.md#[a-z]\d+\)")
 # Where the inventory is in the page.
 SHOWN = "/srv/salt/reclass"
 
@@ -83,3 +85,16 @@ def test_the_examples_are_what_the_engine_answers() -> None:
         PAGE.write_text(new)
     else:
         assert page.split("\n") == new.split("\n"), "BLESS=1 writes the outputs anew"
+
+
+def test_each_section_with_an_example_leads_to_a_ruling() -> None:
+    sections = [(title, text) for title, text in SECTION.findall(PAGE.read_text()) if EXAMPLE.search(text)]
+    assert len(sections) > 45
+    assert [title for title, text in sections if not RULING.search(text)] == []
+
+
+def test_each_question_has_an_example() -> None:
+    sections = SECTION.findall(PAGE.read_text())
+    questions = [(title, text) for title, text in sections if title.endswith("?")]
+    assert len(questions) > 40
+    assert [title for title, text in questions if not EXAMPLE.search(text)] == []
