@@ -28,4 +28,5 @@ def test_the_readme_says_how_many_real_answers_are_equal() -> None:
     said = page("README.md")
     assert f"for {every} nodes of 46 public inventories, {equal} are equal" in said
     assert f"{one_fork + by_ruling} differ by a [ruling]" in said
+    assert f"{by_ruling} from both programs, and {one_fork} from one of them" in said
     assert unexplained == 0
