@@ -143,7 +143,7 @@ pub(super) fn run(
                 snapshots.put(test.file, label(test, &outcome.node), path, value);
             }
         }
-        report.recorded = snapshots.texts();
+        report.recorded = snapshots.texts(computation.settings)?;
     }
     Ok(report)
 }

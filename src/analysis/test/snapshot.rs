@@ -50,10 +50,16 @@ impl Snapshots {
         }
     }
 
-    /// The files with their texts. A file that would be empty is left out, unless it is there.
-    pub fn texts(self) -> Vec<(PathBuf, String)> {
+    /// The files with their texts. A file that would be empty is left out, unless it is there. One that could not be
+    /// read again is an error.
+    pub fn texts(self, settings: &Settings) -> Result<Vec<(PathBuf, String)>> {
         let wanted = self.files.into_iter().filter(|(path, recorded)| !recorded.is_empty() || path.is_file());
-        wanted.map(|(path, recorded)| (path, text(recorded))).collect()
+        let limit = settings.max_file_bytes();
+        let file = |(path, recorded): (PathBuf, Recorded)| {
+            let text = text(recorded);
+            if text.len() > limit { Err(fs::too_large(&path, limit)) } else { Ok((path, text)) }
+        };
+        wanted.map(file).collect()
     }
 
     /// A value as it is read from a snapshot. YAML has no tuples of its own, for example.
