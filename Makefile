@@ -60,7 +60,7 @@ test-playground: playground docs ## the engine for WebAssembly in Node, and the 
 
 test-site: docs .venv-node/.tools ## the copy buttons of the documentation site in a Chromium
 	test -d $(EXPLORER)/node_modules/playwright-core || { cd $(EXPLORER) && $(NODE) npm ci; }
-	$(NODE) node --test docs/_ext/copying.test.mjs
+	$(NODE) node --test docs/_ext/copying.test.mjs docs/_ext/search.test.mjs
 
 test-vscode: .venv-node/.tools ## types and tests of the extension for Visual Studio Code, which need no Visual Studio Code
 	cd $(VSCODE) && $(NODE) npm ci && $(NODE) npm run check && $(NODE) npm test

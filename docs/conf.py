@@ -45,6 +45,7 @@ add_module_names = False
 html_theme = "furo"
 html_copy_source = False
 html_static_path = ["_static"]
+html_search_scorer = str(ROOT / "docs" / "_ext" / "search.js")
 html_css_files = ["examples.css", "sessions.css"]
 # Without the prompts and the output; `sessions` says what is output.
 copybutton_prompt_text = r"\$ |> |>$"
