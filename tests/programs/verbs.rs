@@ -605,7 +605,7 @@ fn verbs_are_in_the_help() {
     {
         assert!(help.contains(&format!("  {verb} ")), "{verb} in\n{help}");
         let own = text(&run(place.path(), &[verb, "--help"]));
-        assert!(own.contains("\nDocumentation: https://") && own.contains("--inventory-base-uri"), "{own}");
+        assert!(own.contains("\nDocumentation: ") && own.contains("--inventory-base-uri"), "{own}");
     }
 }
 

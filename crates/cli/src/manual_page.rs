@@ -1,7 +1,7 @@
 //! The texts of a help and of a manual page.
 
-/// The address of the documentation.
-pub const SITE: &str = env!("CARGO_PKG_HOMEPAGE");
+/// The address of the documentation; empty until there is one.
+const SITE: &str = env!("CARGO_PKG_HOMEPAGE");
 
 /// A purpose and a command line.
 pub type Example = (&'static str, &'static str);
@@ -36,9 +36,9 @@ impl Manual {
     }
 }
 
-/// The address of a documentation page.
+/// The address of a documentation page. Without a site it is the page in the sources.
 pub fn address(page: &str) -> String {
-    format!("{SITE}{page}.html")
+    if SITE.is_empty() { format!("docs/{page}.md") } else { format!("{SITE}{page}.html") }
 }
 
 /// The exit code of a tool that cannot write into its folder.
