@@ -258,7 +258,7 @@ def test_a_name_that_is_not_there_is_reported_with_its_place(base: Path, setting
     overrides = base / "classes/cluster/prague/overrides.yml"
     folders = f"'{base}/classes', '{base}/nodes'"
     for ask, message in [
-        (lambda: _metadata.node(settings, "web2"), f"no node 'web2' in '{base}/nodes'; 'web1' is similar"),
+        (lambda: _metadata.node(settings, "wbe1"), f"no node 'wbe1' in '{base}/nodes'; 'web1' is similar"),
         (lambda: _metadata.node(settings, 12), f"no node '12' in '{base}/nodes'"),
         (
             lambda: _metadata.class_(settings, "classes.rol.web"),
