@@ -287,8 +287,8 @@ def test_a_name_that_is_not_there_is_reported_with_its_place(base: Path, setting
             "(directory-not-found); 'prague' is similar",
         ),
         (
-            lambda: _edits.delete_node(settings, "web2"),
-            f"no node 'web2' in '{base}/nodes' (node-not-found); 'web1' is similar",
+            lambda: _edits.delete_node(settings, "wbe1"),
+            f"no node 'wbe1' in '{base}/nodes' (node-not-found); 'web1' is similar",
         ),
     ]:
         with pytest.raises((_salt.RefusedError, ReclassError)) as caught:

@@ -103,7 +103,7 @@ def test_an_error_is_right_only_while_files_deserved_it(tmp_path: Path) -> None:
     def judge(node: str, error: str, span: tuple[float, float]) -> set[str]:
         return inventory.judge_pillar(node, {"_errors": [error]}, span)
 
-    missing = "reclass: node 'n1': no class 'feature.f0' in '/x' (class-not-found); 'feature.f1' is similar"
+    missing = "reclass: node 'n1': no class 'feature.f0' in '/x' (class-not-found)"
     assert judge("n1", missing, during) == {"class-not-found"}
     assert judge("n3", "reclass: no node 'n3' in '/x' (node-not-found)", gone) == {"node-not-found"}
     top = {"base": ["reclass-failed--class-not-found--node-n1--see-the-log-of-the-master"]}
