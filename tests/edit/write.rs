@@ -807,7 +807,7 @@ fn nodes_are_made_changed_and_deleted() {
         node::update(&settings, "web1.example.com", &more, EditOptions::default()).expect("no change");
     assert!(!again.changed());
     let error =
-        node::update(&settings, "web2.example.com", &more, EditOptions::default()).expect_err("no node");
+        node::update(&settings, "wbe1.example.com", &more, EditOptions::default()).expect_err("no node");
     assert_eq!(error.first().code(), "node-not-found");
     assert!(error.to_string().contains("'web1.example.com' is similar"), "{error}");
     node::delete(&settings, "web1.example.com", EditOptions::default()).expect("deleted");
