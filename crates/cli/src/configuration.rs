@@ -107,9 +107,9 @@ impl Configuration {
     }
 
     /// The same; or the inventory around the current folder, if nothing names one and there is no default
-    /// inventory.
-    pub fn or_around(self) -> Configuration {
-        if self.names_an_inventory() || Path::new(DEFAULT).join("nodes").is_dir() {
+    /// inventory. Without a command, as the Python programs are called, a settings file always names one.
+    pub fn or_around(self, is_command: bool) -> Configuration {
+        if self.names_an_inventory(is_command) || Path::new(DEFAULT).join("nodes").is_dir() {
             return self;
         }
         let found = around().map_or(Ok(self), |folder| Configuration::in_folder(&folder));
@@ -118,13 +118,13 @@ impl Configuration {
 
     /// Whether the file names an inventory. One beside the nodes need not, because from the folders below its own
     /// folder is the inventory too. Other files have a default.
-    fn names_an_inventory(&self) -> bool {
+    fn names_an_inventory(&self, is_command: bool) -> bool {
         let nodes = self.options.get("nodes_uri").and_then(Value::as_str).unwrap_or("nodes");
         let is_beside = |file: &ConfigurationFile| {
             Path::new(&file.path).parent() == Some(Path::new("")) && Path::new(nodes).is_dir()
         };
         match &self.file {
-            Some(file) if is_beside(file) => self.options.contains_key("inventory_base_uri"),
+            Some(file) if is_command && is_beside(file) => self.options.contains_key("inventory_base_uri"),
             // An empty file has no options but its own name.
             _ => !self.options.is_empty() || self.unread.is_some(),
         }

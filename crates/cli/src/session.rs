@@ -86,7 +86,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let mut configuration = tool.map_or_else(read, |_| Configuration::default());
     let looks_around = program.verbs && tool.is_none();
     if complete::is_asked() {
-        let found = if looks_around { configuration.or_around() } else { configuration };
+        let found = if looks_around { configuration.or_around(true) } else { configuration };
         defaults.extend(found.options);
         return complete::answer(program, &defaults, arguments);
     }
@@ -106,8 +106,12 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         configuration.set_defaults(&own);
         defaults = own;
         defaults.extend(configuration.options.clone());
-    } else if looks_around && matches.as_ref().is_ok_and(|matches| !flags::name_an_inventory(matches)) {
-        configuration = configuration.or_around();
+    } else if looks_around
+        && let Ok(matches) = &matches
+        && !flags::name_an_inventory(matches)
+    {
+        let has_command = matches.subcommand_name().is_some();
+        configuration = configuration.or_around(has_command);
         configuration.set_defaults(&own);
         if let Some(folder) = &configuration.around {
             defaults.extend(configuration.options.clone());
