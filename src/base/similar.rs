@@ -27,11 +27,11 @@ pub fn node<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
         })
         .or_else(|| closest(name, known.clone(), |_, _, _| true))
         .or_else(|| {
-            let close = nearest(
-                &short,
-                known.clone().into_iter().map(|name| name.split('.').next().unwrap_or(name)),
-            )?;
-            first(known, |candidate| !file.contains('.') && candidate.split('.').next() == Some(close))
+            // A slip in the host alone.
+            let bare = |name: &'a str| name.split('.').next().unwrap_or(name);
+            let close =
+                (!file.contains('.')).then(|| nearest(&short, known.clone().into_iter().map(bare)))??;
+            first(known, |candidate| candidate.split('.').next() == Some(close))
         })
 }
 
@@ -122,11 +122,9 @@ fn closest<'a>(
             continue;
         }
         let steps = osa_distance(begin, candidate_begin);
-        if is_sibling(begin, candidate_begin) {
-            continue;
-        }
         if (1..=most).contains(&steps)
             && found.is_none_or(|best| (steps, candidate) < best)
+            && !is_sibling(begin, candidate_begin)
             && fits(begin, candidate_begin, steps)
         {
             found = Some((steps, candidate));

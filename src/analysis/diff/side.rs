@@ -104,15 +104,12 @@ pub(super) fn explained(mut error: Error, options: &Map, old: &str) -> Error {
         let text = if nodes.is_some_and(|nodes| nodes.iter().any(|node| **node == **revision)) {
             let old = if revision == old { "HEAD" } else { old };
             format!("'{revision}' is a node; nodes come after both states: diff {old} . {revision}")
+        } else if let Some((one, other)) = revision.split_once("..") {
+            format!("the states are two words: diff {one} {}", other.trim_start_matches('.'))
         } else {
             let base = options.get("inventory_base_uri").and_then(Value::as_str).unwrap_or(".");
             let mut known = super::revisions(Path::new(base));
             known.push("HEAD".to_owned());
-            if let Some((one, other)) = revision.split_once("..") {
-                let text = format!("the states are two words: diff {one} {}", other.trim_start_matches('.'));
-                fault.notes.push(Note { text, site: None });
-                continue;
-            }
             let Some(similar) = similar::nearest(revision, known.iter().map(String::as_str)) else {
                 continue;
             };

@@ -12,6 +12,7 @@ use crate::analysis::list::{Bearing, NodeFilter, references};
 use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::concise;
 use crate::base::path::split_path;
+use crate::base::pattern::push_escaped;
 use crate::base::source::{Origin, Span};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
@@ -276,7 +277,9 @@ pub fn rename_parameter(
     if renaming.edits.is_empty() {
         return Err(format!("no file sets '{path}'"));
     }
-    let listed = references(inventory, &[glob_escaped(path)], &NodeFilter::default());
+    let mut pattern = String::new();
+    push_escaped(&mut pattern, path);
+    let listed = references(inventory, &[pattern], &NodeFilter::default());
     for row in listed.map_err(|error| concise(&error))?.rows {
         match (row.bearing, &row.site) {
             (Bearing::Exact | Bearing::Inside, Some(site)) => {
@@ -305,17 +308,6 @@ pub fn rename_parameter(
     }
     check(inventory, after, &|parameters| renamed(parameters, above, last, new))?;
     Ok(renaming)
-}
-
-/// A path whose keys are no patterns.
-fn glob_escaped(path: &str) -> String {
-    path.chars().fold(String::new(), |mut text, c| {
-        match c {
-            '*' | '?' | '[' => text.extend(['[', c, ']']),
-            c => text.push(c),
-        }
-        text
-    })
 }
 
 /// The places of a key in one file.

@@ -105,21 +105,20 @@ impl<'a> Linter<'a> {
         let mut rendered = RenderedNodes::default();
         let (mut problems, mut kept) = (Vec::new(), Vec::new());
         for node in all {
-            let (node, computed) = node.map_or((None, None), |(node, computed)| (Some(node), computed));
+            rendered.done.push(matches!(node, Some((Ok(_), _))));
+            let Some((remains, computed)) = node else { continue };
             kept.extend(computed);
-            rendered.done.push(matches!(node, Some(Ok(_))));
-            match node {
-                Some(Ok((warnings, asked))) => {
+            match remains {
+                Ok((warnings, asked)) => {
                     let taken =
                         warnings.iter().filter(|warning| matches!(warning.kind, Kind::DefaultUsed { .. }));
                     rendered.defaults.extend(taken.filter_map(|warning| warning.site.clone()));
                     rendered.asked.extend(asked);
                     problems.extend(warnings);
                 }
-                Some(Err(error)) => {
+                Err(error) => {
                     problems.extend(error.into_faults().into_iter().map(|fault| self.counted(fault)));
                 }
-                None => {}
             }
         }
         self.rendered = rendered;

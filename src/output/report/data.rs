@@ -203,11 +203,8 @@ pub fn sarif(findings: &[Finding], rules: &[(&str, &str)], folder: &str) -> serd
 
 fn location(site: &Site, folder: &str) -> serde_json::Value {
     let path = below(&site.path, folder);
-    let uri = if path.starts_with('/') {
-        format!("file://{}", percent_encoded(path))
-    } else {
-        percent_encoded(path)
-    };
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    let uri = format!("{scheme}{}", percent_encoded(path));
     let mut physical = json!({"artifactLocation": {"uri": uri}});
     if site.line > 0 {
         physical["region"] = json!({"startLine": site.line, "startColumn": site.column});
