@@ -77,6 +77,12 @@ pub struct TestFailure {
 }
 
 impl TestFailure {
+    /// The expectation and the value in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        let at = if self.path.is_empty() { String::new() } else { format!("{}: ", self.path) };
+        format!("{at}expected {}, got {}", self.expected, self.got)
+    }
+
     /// An expected value and the one that is there, as texts. Values that differ only behind their first hundred
     /// characters look different.
     pub(super) fn texts(words: &str, expected: Option<&Value>, got: Option<&Value>) -> (String, String) {
@@ -104,10 +110,8 @@ impl TestReport {
     pub fn findings(&self) -> Vec<Finding> {
         let findings = self.tests.iter().flat_map(|test| {
             let failed = test.failures.iter().map(|failure| {
-                let TestFailure { path, expected, got, help, .. } = failure;
-                let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
-                let message = format!("{}: {at}expected {expected}, got {got}", test.name);
-                let kind = Kind::Lint { rule: "test-failed", message, help: help.clone() };
+                let message = format!("{}: {}", test.name, failure.sentence());
+                let kind = Kind::Lint { rule: "test-failed", message, help: failure.help.clone() };
                 let mut fault = Fault::new(kind).at_site(failure.site.clone());
                 if let Some(place) = &failure.place {
                     fault = fault.note(format!("the value is of {}", place.layer), place.site.clone());

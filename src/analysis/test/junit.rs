@@ -46,9 +46,8 @@ fn case(out: &mut String, test: &TestResult, file: &str) {
         let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{message}\"/>");
     }
     for failure in &test.failures {
-        let TestFailure { path, site, nodes, expected, got, place, .. } = failure;
-        let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
-        let message = escaped(&format!("{at}expected {expected}, got {got}"));
+        let TestFailure { site, nodes, place, .. } = failure;
+        let message = escaped(&failure.sentence());
         let nodes = nodes.join(", ");
         let from = place.as_ref().map_or_else(String::new, |place| {
             let site = place.site.as_ref().map_or_else(String::new, |site| format!("{site}, "));

@@ -20,6 +20,7 @@ pub(super) enum AnswerPart {
 
 /// A path of a test, split. The first key may be a part of the answer, `exports:port`; otherwise the path is one
 /// of the parameters.
+#[derive(Debug)]
 pub(super) struct ValuePath {
     pub part: AnswerPart,
     segments: Vec<Text>,

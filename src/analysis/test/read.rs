@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::analysis::test::lookup::ValuePath;
 use crate::analysis::test::matcher::{MATCHERS, Matcher, TYPES, number};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::pystr;
@@ -56,7 +57,9 @@ pub(super) enum Goal {
 /// The expectation of one path.
 #[derive(Debug)]
 pub(super) struct PathCheck {
+    /// The path as written, and split.
     pub path: String,
+    pub value: ValuePath,
     pub site: Site,
     pub matchers: Vec<Matcher>,
     /// The matcher that a key of an expected mapping was probably meant to be.
@@ -340,7 +343,8 @@ impl Reader<'_> {
             Data::Value(Value::Str(word)) if **word == *"snapshot" => vec![Matcher::Snapshot],
             Data::Value(_) | Data::List(_) => vec![Matcher::Equal(to_value(&entry.value))],
         };
-        PathCheck { path, site: self.site(entry.key_index), matchers, similar }
+        let value = ValuePath::new(&path, &self.computation.settings.delimiter);
+        PathCheck { path, value, site: self.site(entry.key_index), matchers, similar }
     }
 
     fn matcher(&self, entry: &Entry, path: &str, faults: &mut Vec<Fault>) -> Option<Matcher> {

@@ -1,6 +1,8 @@
 //! Runs tests: renders each node once for all tests that look at it, and groups the nodes with the same wrong
 //! value. Only wrong values are explained.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::TestQuestion;
@@ -116,7 +118,8 @@ pub(super) fn run(
     );
     let outcomes: Vec<NodeOutcome> = outcomes.into_iter().flatten().collect();
     let mut results: Vec<TestResult> = all.iter().map(untried).collect();
-    let groups = runner.grouped(&outcomes, &mut results);
+    let missing = runner.missing_paths(&outcomes);
+    let groups = Runner::grouped(&outcomes, &missing, &mut results);
     let failures = parallel::each(
         computation.settings.threads,
         &groups,
@@ -130,7 +133,7 @@ pub(super) fn run(
             result.failures.extend(failure);
         }
     }
-    runner.add_missing_paths(&outcomes, &mut results);
+    runner.add_missing_paths(missing, &mut results);
     let mut report = TestReport { tests: results, recorded: Vec::new() };
     if question.record {
         // A test that did not run may have snapshots.
@@ -300,7 +303,7 @@ impl Runner<'_> {
             (Goal::Values(checks), Ok(info)) => (checks, info),
         };
         for (index, check) in checks.iter().enumerate() {
-            let path = ValuePath::new(&check.path, &renderer.computation().settings.delimiter);
+            let path = &check.value;
             let (keys, got, found) = match path.look_up(info) {
                 Looked::Found(keys, value) => (keys, Some(value), Looked::Found(Vec::new(), Value::Null)),
                 Looked::Missing(similar) => (path.keys(), None, Looked::Missing(similar)),
@@ -308,7 +311,7 @@ impl Runner<'_> {
             outcome.paths.push(found);
             for matcher in &check.matchers {
                 let wrong: Vec<Wrong> = match matcher {
-                    Matcher::SameAs(node) => self.compared(node, &path, &keys, got.as_ref()),
+                    Matcher::SameAs(node) => self.compared(node, path, &keys, got.as_ref()),
                     Matcher::Snapshot => {
                         let layers = renderer.layers_of(request).ok();
                         let of =
@@ -349,7 +352,11 @@ impl Runner<'_> {
     }
 
     /// Groups the nodes with the same wrong value, and counts the nodes of each test.
-    fn grouped(&self, outcomes: &[NodeOutcome], results: &mut [TestResult]) -> Vec<WrongGroup> {
+    fn grouped(
+        outcomes: &[NodeOutcome],
+        missing: &BTreeMap<(usize, usize), String>,
+        results: &mut [TestResult],
+    ) -> Vec<WrongGroup> {
         let mut groups: Vec<Vec<WrongGroup>> = results.iter().map(|_| Vec::new()).collect();
         for outcome in outcomes {
             let (Some(result), Some(groups)) = (results.get_mut(outcome.test), groups.get_mut(outcome.test))
@@ -369,53 +376,64 @@ impl Runner<'_> {
                 }
             }
         }
-        let mut groups: Vec<WrongGroup> =
-            groups.into_iter().flatten().filter(|group| !self.is_path_missing(group, outcomes)).collect();
+        // A path that no node has is no wrong value.
+        let is_path_missing = |group: &WrongGroup| {
+            matches!(group.wrong, Wrong::Value(Miss { got: None, .. }))
+                && missing.contains_key(&(group.test, group.check))
+        };
+        let groups = groups.into_iter().flatten();
+        let mut groups: Vec<WrongGroup> = groups.filter(|group| !is_path_missing(group)).collect();
         groups.sort_by_key(|group| (group.test, group.check));
         groups
     }
 
-    /// Whether the wrong value is missing in every node of the test, so that the path is wrong.
-    fn is_path_missing(&self, group: &WrongGroup, outcomes: &[NodeOutcome]) -> bool {
-        let Wrong::Value(Miss { got: None, .. }) = &group.wrong else { return false };
-        self.missing_path(group.test, group.check, outcomes).is_some()
-    }
-
-    /// The way out, if no node of a test has the path of a check.
-    fn missing_path(&self, test: usize, check: usize, outcomes: &[NodeOutcome]) -> Option<String> {
-        let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(test) else { return None };
-        if checks.get(check)?.matchers.iter().any(|matcher| matches!(matcher, Matcher::Absent)) {
-            return None;
-        }
-        // A node that does not render shows no path.
-        let looked = outcomes.iter().filter(|outcome| outcome.test == test);
-        let mut looked = looked.filter_map(|outcome| outcome.paths.get(check)).peekable();
-        looked.peek()?;
-        let mut similar = None;
-        for looked in looked {
-            match looked {
-                Looked::Found(..) => return None,
-                Looked::Missing(name) => similar = similar.or(name.as_ref()),
+    /// The checks whose path no node of the test has, by test and check, each with its way out. A node that does
+    /// not render shows no path.
+    fn missing_paths(&self, outcomes: &[NodeOutcome]) -> BTreeMap<(usize, usize), String> {
+        // Per check: nothing once a node has the path, else a similar path.
+        let mut looked: BTreeMap<(usize, usize), Option<Option<&String>>> = BTreeMap::new();
+        for outcome in outcomes {
+            for (check, path) in outcome.paths.iter().enumerate() {
+                let known = looked.entry((outcome.test, check)).or_insert(Some(None));
+                match (path, known) {
+                    (Looked::Found(..), known) => *known = None,
+                    (Looked::Missing(name), Some(similar)) => *similar = similar.or(name.as_ref()),
+                    (Looked::Missing(_), None) => {}
+                }
             }
         }
-        Some(match similar {
-            Some(similar) => format!("'{similar}' is similar"),
-            None => "'absent' expects that there is no value".to_owned(),
-        })
+        let missing = looked.into_iter().filter_map(|(key, similar)| Some((key, similar?)));
+        let missing = missing.filter(|(key, _)| !self.expects_absence(*key)).map(|(key, similar)| {
+            let help = match similar {
+                Some(similar) => format!("'{similar}' is similar"),
+                None => "'absent' expects that there is no value".to_owned(),
+            };
+            (key, help)
+        });
+        missing.collect()
+    }
+
+    fn expects_absence(&self, (test, check): (usize, usize)) -> bool {
+        let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(test) else { return true };
+        checks
+            .get(check)
+            .is_none_or(|check| check.matchers.iter().any(|matcher| matches!(matcher, Matcher::Absent)))
     }
 
     /// Makes each path that no node has a problem of its test.
-    fn add_missing_paths(&self, outcomes: &[NodeOutcome], results: &mut [TestResult]) {
-        for (index, (test, result)) in self.all.iter().zip(results).enumerate() {
-            let Ok(TestCase { goal: Goal::Values(checks), .. }) = test else { continue };
-            for (at, check) in checks.iter().enumerate() {
-                let Some(help) = self.missing_path(index, at, outcomes) else { continue };
-                let message = format!("no node of this test has '{}'", check.path);
-                let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
-                let fault = fault.at_site(check.site.clone());
-                result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
-                result.state = TestState::Invalid;
-            }
+    fn add_missing_paths(&self, missing: BTreeMap<(usize, usize), String>, results: &mut [TestResult]) {
+        for ((test, check), help) in missing {
+            let (Some(Ok(TestCase { goal: Goal::Values(checks), .. })), Some(result)) =
+                (self.all.get(test), results.get_mut(test))
+            else {
+                continue;
+            };
+            let Some(check) = checks.get(check) else { continue };
+            let message = format!("no node of this test has '{}'", check.path);
+            let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
+            let fault = fault.at_site(check.site.clone());
+            result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
+            result.state = TestState::Invalid;
         }
     }
 
@@ -466,7 +484,7 @@ impl Runner<'_> {
             }
             Wrong::Value(miss) => {
                 let check = check?;
-                let path = ValuePath::new(&check.path, &renderer.computation().settings.delimiter);
+                let path = &check.value;
                 let redaction = &self.question.redaction;
                 let layers = renderer.layers_of(request).ok();
                 let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
