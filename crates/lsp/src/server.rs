@@ -458,7 +458,6 @@ impl Server<'_> {
     }
 
     fn answer(&mut self, method: &str, given: Value) -> Result<Value, (ErrorCode, String)> {
-        let wrong = || (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned());
         let nothing = Ok(Value::Null);
         match method {
             asked::HoverRequest::METHOD => self.at(&given, |place| json!(hover::hover(place))),
@@ -564,7 +563,6 @@ impl Server<'_> {
         given: &Value,
         answer: impl FnOnce(&Cursor<'_>) -> Value,
     ) -> Result<Value, (ErrorCode, String)> {
-        let wrong = || (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned());
         let uri = uri(given).ok_or_else(wrong)?;
         // A question about the whole text has no position.
         let position: Position = match given.get("position") {
@@ -598,6 +596,10 @@ impl Server<'_> {
         let Some(workspace) = self.workspace_of(&path) else { return Ok(Value::Null) };
         Ok(answer(&self.workspaces[workspace], &item, &self.documents, self.encoding))
     }
+}
+
+fn wrong() -> (ErrorCode, String) {
+    (ErrorCode::InvalidParams, "the parameters are not those of the method".to_owned())
 }
 
 fn uri(params: &Value) -> Option<Uri> {

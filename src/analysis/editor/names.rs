@@ -64,6 +64,8 @@ impl InventoryNames {
                 let mut known = meant.filter(|name| names.classes.contains_key(*name));
                 if let Some(name) = known.next().cloned()
                     && let Some(class) = names.classes.get_mut(&name)
+                    // A file may list a class twice.
+                    && class.listed_by.last() != Some(&file.path)
                 {
                     class.listed_by.push(file.path.clone());
                 }

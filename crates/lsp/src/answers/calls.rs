@@ -1,9 +1,10 @@
 //! The call hierarchy: what a class or node includes, and what includes it.
 
 use lsp_types::{CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall, Range, SymbolKind};
-use reclass::editor::{Item, outline};
+use reclass::editor::Item;
 
 use crate::answers::definition::class_of_entry;
+use crate::answers::listed;
 use crate::text::{Encoding, path_of, uri_of};
 use crate::workspace::{Cursor, OpenTexts, Workspace, text_of};
 
@@ -45,13 +46,10 @@ fn entries(
     encoding: Encoding,
 ) -> Vec<(Range, String)> {
     let Some(text) = text_of(&workspace.inventory, documents, path) else { return Vec::new() };
-    let sections = outline(&text);
-    let listed =
-        sections.iter().filter(|section| section.name == "classes").flat_map(|section| &section.inner);
-    let found = listed.filter_map(|entry| {
-        let class = workspace.names.class(path, &entry.name)?;
+    let entries = listed(&workspace.names, path, &text).into_iter();
+    let found = entries.filter_map(|(bytes, class)| {
         let path = &workspace.names.classes.get(class)?.path;
-        Some((encoding.range(&text, &entry.key), path.to_string()))
+        Some((encoding.range(&text, &bytes), path.to_string()))
     });
     found.collect()
 }

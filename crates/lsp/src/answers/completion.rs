@@ -1,12 +1,10 @@
 //! Completion: class names by segment, paths of references with their values, sections.
 
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
-use reclass::brief::brief;
 use reclass::editor::{NameList, list_at, open_reference};
-use reclass::redact::MASK;
-use reclass::value::{Key, Map, Value};
+use reclass::value::{Key, Map};
 
-use crate::answers::counted;
+use crate::answers::{counted, in_words};
 use crate::workspace::Cursor;
 
 /// The sections of a file, with what they are for.
@@ -100,13 +98,10 @@ fn references(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
             let is_secret = secrets.covers(&path);
             path.pop();
             let begun = if above.is_empty() { String::new() } else { format!("{above}{delimiter}") };
-            let (kind, detail) = match value {
-                Value::Map(_) => (CompletionItemKind::MODULE, "a mapping".to_owned()),
-                _ if is_secret => (CompletionItemKind::VALUE, MASK.to_owned()),
-                value => (CompletionItemKind::VALUE, brief(value)),
-            };
+            let is_map = value.as_map().is_some();
+            let kind = if is_map { CompletionItemKind::MODULE } else { CompletionItemKind::VALUE };
             let item = item(place, start, &format!("{begun}{name}"), kind);
-            Some(CompletionItem { detail: Some(detail), ..item })
+            Some(CompletionItem { detail: Some(in_words(value, is_secret)), ..item })
         })
         .collect()
 }

@@ -5,11 +5,10 @@ use std::ops::Range;
 use lsp_types::{
     DocumentLink, InlayHint, InlayHintLabel, SemanticToken, SemanticTokenType, SemanticTokensLegend,
 };
-use reclass::brief::brief;
-use reclass::editor::{Item, ItemAt, outline, queries_in, references_in};
-use reclass::redact::MASK;
-use reclass::value::Key;
+use reclass::editor::{Item, ItemAt, queries_in, references_in};
+use reclass::value::{Key, Text};
 
+use crate::answers::{in_words, listed};
 use crate::text::uri_of;
 use crate::workspace::Cursor;
 
@@ -22,16 +21,12 @@ pub fn legend() -> SemanticTokensLegend {
 /// The links of the class lists.
 pub fn links(place: &Cursor<'_>) -> Vec<DocumentLink> {
     let names = &place.workspace.names;
-    let sections = outline(place.text);
-    let listed =
-        sections.iter().filter(|section| section.name == "classes").flat_map(|section| &section.inner);
-    let link = |entry: &reclass::editor::Symbol| {
-        let class = names.class(place.path, &entry.name)?;
+    let link = |(bytes, class): (Range<usize>, &Text)| {
         let target = uri_of(&*names.classes.get(class)?.path);
-        let range = place.encoding.range(place.text, &entry.key);
+        let range = place.encoding.range(place.text, &bytes);
         Some(DocumentLink { range, target, tooltip: None, data: None })
     };
-    listed.filter_map(link).collect()
+    listed(names, place.path, place.text).into_iter().filter_map(link).collect()
 }
 
 /// The references and queries of the text, in order.
@@ -77,11 +72,7 @@ pub fn hints(place: &Cursor<'_>, lines: &Range<u32>) -> Vec<InlayHint> {
         }
         let keys: Vec<Key> = path.split(&*settings.delimiter).map(Key::from).collect();
         let value = keys.iter().try_fold(&parameters, |value, key| value.as_map()?.get(key))?;
-        let text = match value.as_map() {
-            Some(_) => "a mapping".to_owned(),
-            None if secrets.covers(&keys) => MASK.to_owned(),
-            None => brief(value),
-        };
+        let text = in_words(value, secrets.covers(&keys));
         Some(InlayHint {
             position,
             label: InlayHintLabel::String(format!("= {text}")),

@@ -2,10 +2,11 @@
 
 use lsp_types::Location;
 use reclass::editor::Item;
-use reclass::list::{NodeFilter, references as listed};
+use reclass::list::{self, NodeFilter};
 
 use crate::answers::definition::class_of_entry;
-use crate::text::location;
+use crate::answers::listed;
+use crate::text::{location, uri_of};
 use crate::workspace::Cursor;
 
 /// The places that refer to the thing at a place. In the file of a class, above all keys, it is the class.
@@ -24,7 +25,8 @@ pub fn references(place: &Cursor<'_>) -> Vec<Location> {
 
 /// The references to a parameter.
 fn values(place: &Cursor<'_>, path: &str) -> Vec<Location> {
-    let Ok(found) = listed(&place.workspace.inventory, &[path.to_owned()], &NodeFilter::default()) else {
+    let Ok(found) = list::references(&place.workspace.inventory, &[path.to_owned()], &NodeFilter::default())
+    else {
         return Vec::new();
     };
     let sites = found.rows.iter().filter_map(|row| row.site.as_ref());
@@ -38,18 +40,12 @@ fn entries(place: &Cursor<'_>, name: &str) -> Vec<Location> {
     let listed_by = names.classes.get(name).map(|class| &class.listed_by);
     for path in listed_by.into_iter().flatten() {
         let Some(text) = place.text_of(path) else { continue };
-        let outline = reclass::editor::outline(&text);
-        let classes = outline.iter().filter(|section| section.name == "classes");
-        for entry in classes.flat_map(|section| &section.inner) {
-            if names.class(path, &entry.name).is_some_and(|found| **found == *name)
-                && let Some(uri) = crate::text::uri_of(&**path)
-            {
-                places.push(Location::new(uri, place.encoding.range(&text, &entry.key)));
-            }
-        }
+        let Some(uri) = uri_of(&**path) else { continue };
+        let entries = listed(names, path, &text).into_iter().filter(|(_, class)| ***class == *name);
+        places.extend(
+            entries.map(|(bytes, _)| Location::new(uri.clone(), place.encoding.range(&text, &bytes))),
+        );
     }
     places.sort_by_key(|place| (place.uri.as_str().to_owned(), place.range.start));
-    // A file may list a class twice.
-    places.dedup();
     places
 }
