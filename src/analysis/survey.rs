@@ -180,15 +180,16 @@ impl ClassFiles<'_> {
         self.0.keys().copied()
     }
 
-    pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+    /// The name of an entry without references that a class has: the first one, or one to try after it.
+    pub fn existing<'e>(&self, entry: &'e ClassEntry) -> Option<&'e Text> {
+        let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+        names.find(|name| self.0.contains_key(&***name))
     }
 
     /// The files of the classes that an entry without references names. A pattern names several, but not the file
     /// `own` that has the entry.
     pub fn named(&self, entry: &ClassEntry, own: usize) -> Vec<usize> {
-        let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-        if let Some(class) = names.find_map(|name| self.0.get(&**name)) {
+        if let Some(class) = self.existing(entry).and_then(|name| self.0.get(&**name)) {
             return vec![*class];
         }
         let Some(pattern) = entry.pattern() else { return Vec::new() };

@@ -57,13 +57,12 @@ impl InventoryNames {
                 names.classes.entry(file.name.clone()).or_default().path = file.path.clone();
             }
         }
+        let classes = survey.class_files();
         for file in &survey.files {
             let Ok(layer) = &file.layer else { continue };
             for entry in &layer.classes {
-                let meant = std::iter::once(&entry.name).chain(&entry.alternatives);
-                let mut known = meant.filter(|name| names.classes.contains_key(*name));
-                if let Some(name) = known.next().cloned()
-                    && let Some(class) = names.classes.get_mut(&name)
+                if let Some(name) = classes.existing(entry)
+                    && let Some(class) = names.classes.get_mut(name)
                     // A file may list a class twice.
                     && class.listed_by.last() != Some(&file.path)
                 {

@@ -107,8 +107,7 @@ impl ClassRenaming<'_> {
                 return Err(format!("'{}' has errors, and may name the class", file.path));
             };
             for entry in &layer.classes {
-                let meant = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-                let found = meant.clone().find(|name| classes.has(name));
+                let found = classes.existing(entry);
                 let changes = found.is_some_and(|name| **name == *old)
                     // Its names are relative to its own name.
                     || std::ptr::eq(file, own) && entry.relative;
