@@ -19,15 +19,6 @@ use crate::base::value::{Text, Value};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;
 
-/// Whether a file exists exactly if it was listed. A symbolic link always differs: a tree with one must be
-/// listed, and is not watched from then on.
-pub fn is_as_listed(path: &Path, listed: bool) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => listed && !metadata.is_symlink(),
-        Err(_) => !listed,
-    }
-}
-
 /// Identifies a state of a file or folder.
 ///
 /// A fingerprint taken within two seconds after a change is `young`. Another change in the same tick of the
@@ -275,6 +266,15 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
 pub fn too_large(path: &Path, limit: usize) -> crate::base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
     Fault::new(Kind::YamlLimit { what, limit, setting: Some("limit_file_size") }).into()
+}
+
+/// Whether a file exists exactly if it was listed. A symbolic link always differs: a tree with one must be
+/// listed, and is not watched from then on.
+pub fn is_as_listed(path: &Path, listed: bool) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => listed && !metadata.is_symlink(),
+        Err(_) => !listed,
+    }
 }
 
 /// A number of a file's state, whose type depends on the system.

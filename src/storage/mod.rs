@@ -17,14 +17,8 @@ mod private;
 pub(crate) mod program;
 mod record;
 pub mod tree_path;
-#[cfg(target_os = "linux")]
 pub mod watch;
 pub mod write;
-
-#[cfg(not(target_os = "linux"))]
-pub mod no_watch;
-#[cfg(not(target_os = "linux"))]
-pub use no_watch as watch;
 
 pub use fs::DiskFingerprint;
 pub use list::{Folder, FoundFile, Listing};

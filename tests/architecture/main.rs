@@ -24,14 +24,13 @@ const ROOMS: [&str; 9] =
     ["base", "yaml", "storage", "model", "evaluate", "engine", "output", "analysis", "edit"];
 
 /// Type names with several definitions, each of which means the same thing, and their files.
-const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
+const SHARED_NAMES: [(&str, [&str; 2]); 5] = [
     ("Inventory", ["crates/python/src/inventory.rs", "src/engine/mod.rs"]),
     ("Iter", ["src/base/keys.rs", "src/base/table.rs"]),
     // The names that `rustix` has, and those of the watch where there is none.
     ("Result", ["crates/closed/src/lib.rs", "src/base/error.rs"]),
     ("RawDir", ["crates/closed/src/lib.rs", "src/storage/os.rs"]),
-    ("Watch", ["src/storage/no_watch.rs", "src/storage/watch.rs"]),
-    ("WatchEvents", ["src/storage/no_watch.rs", "src/storage/watch.rs"]),
+    ("Watch", ["src/storage/watch/inotify.rs", "src/storage/watch/none.rs"]),
 ];
 
 /// The most files of one circle: files that use each other, in a folder.
