@@ -2,21 +2,14 @@
 //
 // `make test-site` builds the site before. Playwright is that of the explorer.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, extname, join } from "node:path";
-import { after, before, test as always } from "node:test";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { executablePath, served, test, top } from "./site.mjs";
 
-const top = fileURLToPath(new URL("../../", import.meta.url));
 const explorer = process.env.EXPLORER ?? join(top, "src/analysis/graph/explorer");
 const { chromium } = createRequire(join(explorer, "package.json"))("playwright-core");
-const site = join(top, "build/docs");
-const folders = (process.env.PATH ?? "").split(delimiter);
-const chromiums = folders.flatMap((folder) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(folder, name)));
-const executablePath = chromiums.find((path) => existsSync(path));
-const test = (name, run) => always(name, { skip: executablePath ? false : "no Chromium in PATH" }, run);
 
 /** The blocks of code of a page, as its source has them. */
 function blocks(page) {
@@ -41,29 +34,19 @@ function pages() {
   return [...below(""), ...below("howto")].filter((page) => blocks(readFileSync(join(top, "docs", page), "utf8")).length > 0);
 }
 
-let browser, context, server;
+let site, context;
 before(async () => {
   if (!executablePath) return;
+  site = await served(chromium);
   // A clipboard is for pages of a server alone.
-  const types = { ".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml" };
-  server = createServer(({ url }, answer) => {
-    const path = join(site, new URL(url, "http://site").pathname);
-    answer.writeHead(existsSync(path) ? 200 : 404, { "content-type": types[extname(path)] ?? "application/octet-stream" });
-    answer.end(existsSync(path) ? readFileSync(path) : "");
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+  context = await site.browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
 });
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+after(() => site?.close());
 
 for (const page of pages()) {
   test(`${page}: what the copy button gives is what one would type`, async () => {
     const tab = await context.newPage();
-    await tab.goto(`http://127.0.0.1:${server.address().port}/${page.replace(/\.md$/, ".html")}`);
+    await tab.goto(`${site.address}/${page.replace(/\.md$/, ".html")}`);
     await tab.waitForSelector(".copybtn", { state: "attached" });
     const copied = [];
     for (const button of await tab.$$(".copybtn")) {

@@ -1,47 +1,30 @@
 // A person who opens the examples of the language in the playground of the built site, in a real Chromium.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import { delimiter, extname, join } from "node:path";
-import { after, before, test as always } from "node:test";
-import { fileURLToPath } from "node:url";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
+import { executablePath, served, site, test } from "../../../../docs/_ext/site.mjs";
 import { packed } from "../share.ts";
 import { examples, part, printed } from "./examples.mjs";
 
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const site = fileURLToPath(new URL("../../../../build/docs", import.meta.url));
-const folders = (process.env.PATH ?? "").split(delimiter);
-const chromiums = folders.flatMap((folder) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(folder, name)));
-const executablePath = chromiums.find((path) => existsSync(path));
-const test = (name, run) => always(name, { skip: executablePath ? false : "no Chromium in PATH" }, run);
 
 /** The most that the playground may be over the wire, in bytes, and the time of an answer to a key, in milliseconds. */
 const [LARGEST, SLOWEST] = [3_000_000, 50];
 
-let browser, context, server, address, page;
+let opened, context, page;
 const requests = [];
 before(async () => {
   if (!executablePath) return;
-  const types = { ".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml" };
-  server = createServer(({ url }, answer) => {
-    const path = join(site, new URL(url, "http://site").pathname);
-    answer.writeHead(existsSync(path) ? 200 : 404, { "content-type": types[extname(path)] ?? "application/octet-stream" });
-    answer.end(existsSync(path) ? readFileSync(path) : "");
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  address = `http://127.0.0.1:${server.address().port}`;
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+  opened = await served(chromium);
+  context = await opened.browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
   page = await context.newPage();
   page.on("request", (request) => requests.push(request.url()));
   page.on("pageerror", (error) => assert.fail(error));
 });
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+after(() => opened?.close());
 
 /** Does something, and waits for the answer to it. */
 async function answered(act) {
@@ -52,7 +35,7 @@ async function answered(act) {
 }
 const open = (fragment = "") => answered(async () => {
   await page.goto("about:blank");
-  await page.goto(`${address}/playground.html${fragment}`);
+  await page.goto(`${opened.address}/playground.html${fragment}`);
 });
 const press = (label) => page.click(`#play .bar button >> text=${label}`);
 const output = () => page.textContent("#play .output");
@@ -61,13 +44,13 @@ const paths = () => page.$$eval("#play .files button", (buttons) => buttons.map(
 const type = (text) => answered(() => page.keyboard.insertText(text));
 
 test("each example of the language opens with the answer of the page", async () => {
-  await page.goto(`${address}/language.html`);
+  await page.goto(`${opened.address}/language.html`);
   const links = await page.$$eval(".in-playground a", (links) => links.map((link) => link.getAttribute("href")));
   assert.equal(links.length, examples.length);
   await open();
   for (const [index, { line, files, parts, sessions, node }] of examples.entries()) {
     const about = `docs/language.md:${line}`;
-    await answered(() => page.evaluate((fragment) => { location.hash = fragment; }, new URL(links[index], address).hash));
+    await answered(() => page.evaluate((fragment) => { location.hash = fragment; }, new URL(links[index], opened.address).hash));
     assert.deepEqual(await paths(), Object.keys(files).sort(), about);
     for (const one of parts.filter((one) => one.node === node)) assert.equal(part(await output(), one.name), one.text, about);
     for (const { command, output: expected } of sessions) {
@@ -112,7 +95,7 @@ test("a link holds the inventory", async () => {
   await press("Copy link");
   await page.waitForFunction(() => document.querySelector("#play .status")?.textContent.includes("clipboard"));
   const link = await page.evaluate(() => navigator.clipboard.readText());
-  assert.ok(link.startsWith(`${address}/playground.html#z=`) && link.length < 500, link);
+  assert.ok(link.startsWith(`${opened.address}/playground.html#z=`) && link.length < 500, link);
   await open(new URL(link).hash);
   assert.equal(await output(), before);
   assert.match(before, /town: "Z\\xFCrich"/);
