@@ -8,21 +8,21 @@ SALTS := 3007 3006
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
 # The tests that ask for RECLASS_LONG.
-LONG := class_patterns differential edit_corpus faults fuzz limits merge_options never_stale on_demand
+LONG := class_patterns differential edit_corpus faults fuzz limits lsp merge_options never_stale on_demand
 
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := src/analysis/graph/explorer
 # The extension for Visual Studio Code.
 VSCODE := editors/vscode
 PLAYGROUND := crates/playground/page
-ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/error.html src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 # Kapitan with Commodore, which need Python 3.11.
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-salt test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -31,17 +31,20 @@ help: ## this list
 build: $(VENV)/.built ## programs, package, Salt and test tools into .venv, without link-time optimization
 
 test: build .venv-oracle/.tools .venv-ansible/.tools $(KAPITAN) ## all tests, with a real Salt; RECLASS_WITHOUT=etcd,sshd,... leaves out those that need it
-	@echo 'The tests of Rust and of Python run side by side; each prints when it is done.'
-	@$(MAKE) --no-print-directory -j2 --output-sync=target test-rust test-python
+	@echo 'The tests of Rust, of Python and of Salt run side by side; each prints when it is done.'
+	@$(MAKE) --no-print-directory -j3 --output-sync=target test-rust test-python test-salt
 
-# Neither alone keeps two cores busy: many tests wait for a process or a clock. Cargo knows its own number of jobs.
+# None alone keeps two cores busy: many tests wait for a process or a clock. Cargo knows its own number of jobs.
 test-rust:
 	@rm -f target/skipped-tests
 	MAKEFLAGS= cargo test --locked --quiet
 	@test ! -e target/skipped-tests || { echo 'Skipped tests of Rust:'; sort target/skipped-tests; }
 
 test-python:
-	$(BIN)/pytest
+	$(BIN)/pytest --ignore tests/salt
+
+test-salt:
+	$(BIN)/pytest tests/salt
 
 explorer: .venv-node/.tools ## the script of the page of a graph, from its sources; needs the network
 	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run build
@@ -71,7 +74,7 @@ vscode: .venv-node/.tools ## the extension, in build/vscode: without the program
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
 	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py \
-	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py
+	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
 
 check: build ## format, lints, types, stubs
 	cargo fmt --check

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches import all_nodes, asking, callgrind, ferroclass, growing, heap, one_node, reviewing
+from benches import all_nodes, asking, callgrind, editing, ferroclass, growing, heap, one_node, reviewing
 from benches.inventories import Inventory, generated, preset, real
 from benches.measure import (
     Figure,
@@ -70,6 +70,7 @@ def measure(effort: Effort) -> Results:
     _large(effort, results)
     _queries(effort, results)
     _reviews(effort, results)
+    _editing(effort, results)
     _whole(effort, results)
     if callgrind.available():
         say("memory by kind")
@@ -245,6 +246,26 @@ def _reviews(effort: Effort, results: Results) -> None:
     found = reviewing.diff(effort, large)
     targets = [at_most(2.0, found[OURS], seconds)]
     results.targets.append(Row("`reclass diff` of two revisions", large.name, found, targets))
+
+
+def _editing(effort: Effort, results: Results) -> None:
+    """The language server on the inventory L."""
+    say("language server")
+    large = _sizes(effort)[-1]
+    edited = editing.measure(effort, large)
+    for scenario, figure, most in (
+        ("start until the first diagnostics", Figure(edited.first), 0.5),
+        ("hover, definition, completion after a key", Figure(edited.asked), 0.02),
+        ("the same, of a hundred the slowest", edited.asked_late(), 0.05),
+        ("diagnostics of the open file after a key", Figure(edited.open_file), 0.03),
+        ("diagnostics of all nodes that have it", Figure(edited.all_nodes), 0.3),
+        ("rename of a class that many files list", Figure(edited.renamed), 0.5),
+    ):
+        targets = [at_most(most, figure, seconds)]
+        results.targets.append(Row(f"`reclass lsp`: {scenario}", large.name, {OURS: figure}, targets))
+    peak = Figure(edited.peak)
+    targets = [at_most(250e6, peak, size)]
+    results.targets.append(Row("`reclass lsp`, peak of memory", large.name, {OURS: peak}, targets, size))
 
 
 def _whole(effort: Effort, results: Results) -> None:

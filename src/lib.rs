@@ -26,7 +26,7 @@
 //! | `evaluate` | the merged layers of a node into final values |
 //! | `engine` | an inventory into answers, and keeps those that still hold |
 //! | `output` | answers and errors into what leaves the process |
-//! | `analysis` | an inventory into explanations, findings, results of tests, differences, listings and graphs |
+//! | `analysis` | an inventory into explanations, findings, results of tests, differences, listings, graphs and documentation |
 //! | `edit` | a change of one value into a change of one file that keeps every other byte |
 
 // The examples on the page for users of the library are tested too.
@@ -49,18 +49,25 @@ mod storage;
 mod yaml;
 
 pub use analysis::diff::Difference;
+pub use analysis::effect::EditEffect;
 pub use analysis::explain::Explanation;
-pub use analysis::{compare, diff, editor, explain, graph, lint, list, test};
+pub use analysis::{
+    compare, diff, docs, editor, explain, file_schemas, graph, impact, infer, lint, list, test,
+};
+#[cfg(feature = "validation")]
+pub use analysis::{status, violations};
 pub use base::error::Error;
 pub use base::settings::Settings;
 pub use base::value::Value;
 pub use base::{
-    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
+    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value, words,
 };
 pub use engine::Inventory;
 pub use engine::answer::{NodeInfo, Request, inventory_value};
 pub use engine::context::{Computation, NodeRequest};
 pub use engine::fetch_state::FetchState;
+pub use engine::serving::{Decision, HeldNodes, Serving, Trial};
+pub use engine::sources::{ServedState, SourceState};
 pub use model::catalog::CatalogEntry;
 pub use model::configuration;
 pub use output::report::Finding;
@@ -78,7 +85,7 @@ pub mod formats {
 pub mod files {
     pub use crate::engine::files::duplicate_keys;
     pub use crate::storage::access_error::reason_unwritable;
-    pub use crate::storage::fs::{display, percent_encoded, read, real, reason, roots};
+    pub use crate::storage::fs::{display, percent_encoded, read, real, real_relative, reason, roots};
 }
 
 /// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import salt._logging
@@ -54,3 +56,36 @@ def write(tmp_path: Path) -> Write:
         return base
 
     return write
+
+
+class GitSite:
+    """An inventory in the branch ``master`` of a repository, and its settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.repo = folder / "repo"
+        for name in ("nodes", "classes"):
+            (self.repo / name).mkdir(parents=True)
+        self._git("init", "-q", "-b", "master")
+        tree = {"repo": str(self.repo), "cache_dir": str(folder / "cache"), "lock_dir": str(folder / "lock")}
+        self.settings: dict[str, Any] = {
+            "storage_type": "yaml_git",
+            "nodes_uri": {**tree, "root": "nodes"},
+            "classes_uri": {**tree, "root": "classes", "branch": "master"},
+            "git_fetch_interval": 0,
+        }
+
+    def commit(self, files: Mapping[str, str]) -> None:
+        """Commits files, by path without ``.yml``."""
+        for name, text in files.items():
+            (self.repo / f"{name}.yml").write_text(text)
+        self._git("add", "-A")
+        self._git("commit", "-qm", "change")
+
+    def _git(self, *arguments: str) -> None:
+        person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+        subprocess.run(["git", "-C", str(self.repo), *person, *arguments], check=True)
+
+
+@pytest.fixture
+def git_site(tmp_path: Path) -> GitSite:
+    return GitSite(tmp_path)

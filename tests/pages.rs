@@ -178,6 +178,21 @@ fn testing() {
 }
 
 #[test]
+fn documenting() {
+    check("documenting.md");
+}
+
+#[test]
+fn inferred_schemas() {
+    check("inferred-schemas.md");
+}
+
+#[test]
+fn parameter_schemas() {
+    check("parameter-schemas.md");
+}
+
+#[test]
 fn diff() {
     check("diff.md");
 }

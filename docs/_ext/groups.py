@@ -43,10 +43,11 @@ GROUPS = {
         "###",
         {
             "storage_type": "The place of the inventory",
+            "schemas_uri": "Schemas",
             "git_fetch_interval": "Git",
             "etcd_endpoints": "etcd",
-            "stale_log_interval": "The place of the inventory",
-            "cluster_folder": "Edits",
+            "stale_log_interval": "Reports",
+            "edit_branch": "Edits",
             "linked_folders": "The place of the inventory",
             "class_mappings": "Classes",
             "compose_node_name": "Nodes",

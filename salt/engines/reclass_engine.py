@@ -32,27 +32,32 @@ def __virtual__() -> str | tuple[bool, str]:
     return __virtualname__
 
 
-def start(
-    interval: float = 5, settle: float = 2, refresh: str | None = None, canary: Any = None, batch: Any = None
-) -> None:
+def start(**options: Any) -> None:
     """
     Watch the inventories until the master ends.
 
     interval
-        Seconds between two looks.
+        Seconds between two looks. Default: 5.
 
     settle
-        Seconds without a further change after which a change is complete.
+        Seconds without a further change after which a change is complete. Default: 2.
 
     refresh
         With ``affected``, refresh the pillars of the connected minions that a change touches.
 
     canary, batch
         As for ``reclass.refresh`` of the runner.
+
+    agree_dir
+        A folder that several masters share. Write the revisions that this master serves into it, and log a
+        warning and fire the event ``reclass/agree`` if those of another master differ.
+
+    agree_after
+        Seconds that masters may differ. Default: 120.
     """
     # Here, because Salt may load this file in search of another engine.
     import salt.utils.event
     from saltext.reclass import _watch
 
     with salt.utils.event.get_master_event(__opts__, __opts__["sock_dir"], listen=False) as bus:
-        _watch.run(__opts__, __runners__, bus.fire_event, interval, settle, refresh, canary, batch)
+        _watch.run(__opts__, __runners__, bus.fire_event, options)

@@ -4,7 +4,7 @@ Pillar data of reclass
 
 Give each minion the parameters of its node in a reclass inventory. The key
 ``__reclass__`` holds ``nodename``, ``applications``, ``classes`` and ``environment``
-of the node. The engine is in ``saltext.reclass``.
+of the node, and with ``revision_in_pillar`` its ``revision``. The engine is in ``saltext.reclass``.
 
 The options are those of Salt's builtin adapter, which this one replaces:
 

@@ -53,6 +53,7 @@ def node_present(
     parameters: Any = None,
     interpolate: bool = False,
     reclass_environment: str | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Ensure that a node has a file with the classes and soft parameters. The rest of the file is kept.
@@ -78,6 +79,9 @@ def node_present(
 
     interpolate
         Allow references (``${…}``) and queries (``$[…]``) in values.
+
+    force
+        Make the edit even if it breaks nodes.
     """
     return _states.node_present(
         lambda: of_minion(__opts__),
@@ -90,10 +94,13 @@ def node_present(
         classes=classes,
         parameters=parameters,
         interpolate=interpolate,
+        force=force,
     )
 
 
-def dynamic_node_present(name: str, node_data: Any = None, class_mapping: Any = None) -> dict[str, Any]:
+def dynamic_node_present(
+    name: str, node_data: Any = None, class_mapping: Any = None, force: bool = False
+) -> dict[str, Any]:
     """
     Ensure that a node and the parameters of its cluster agree with rules and with data about a machine.
 
@@ -105,20 +112,26 @@ def dynamic_node_present(name: str, node_data: Any = None, class_mapping: Any = 
 
     class_mapping
         The rules, as for ``reclass.node_classify`` of the execution module.
+
+    force
+        Make the edits even if they break nodes.
     """
     return _states.dynamic_node_present(
-        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, node_data, class_mapping
+        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, node_data, class_mapping, force
     )
 
 
-def node_absent(name: str) -> dict[str, Any]:
+def node_absent(name: str, force: bool = False) -> dict[str, Any]:
     """
     Ensure that a node has no file.
 
     name
         The name of the node.
+
+    force
+        Delete the file even if that breaks other nodes.
     """
-    return _states.node_absent(lambda: of_minion(__opts__), bool(__opts__.get("test")), name)
+    return _states.node_absent(lambda: of_minion(__opts__), bool(__opts__.get("test")), name, force)
 
 
 def cluster_param_present(
@@ -129,6 +142,7 @@ def cluster_param_present(
     interpolate: bool = False,
     show_changes: bool = True,
     store: str = "file",
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Ensure that a soft parameter of a cluster has a value.
@@ -155,6 +169,9 @@ def cluster_param_present(
     store
         ``file``, or ``etcd`` for the key of the class that the file is. The setting ``etcd_endpoints`` names
         the servers.
+
+    force
+        Make the edit even if it breaks nodes.
     """
     return _states.param_present(
         lambda: of_minion(__opts__),
@@ -166,11 +183,12 @@ def cluster_param_present(
         interpolate=interpolate,
         show_changes=show_changes,
         store=store,
+        force=force,
     )
 
 
 def cluster_param_absent(
-    name: str, cluster: str = "", file_name: str = "", store: str = "file"
+    name: str, cluster: str = "", file_name: str = "", store: str = "file", force: bool = False
 ) -> dict[str, Any]:
     """
     Ensure that the metadata file of a cluster does not set a soft parameter.
@@ -186,6 +204,9 @@ def cluster_param_absent(
 
     store
         ``file`` or ``etcd``.
+
+    force
+        Make the edit even if it breaks nodes.
     """
     return _states.param_absent(
         lambda: of_minion(__opts__),
@@ -194,6 +215,7 @@ def cluster_param_absent(
         cluster=cluster,
         file_name=file_name,
         store=store,
+        force=force,
     )
 
 

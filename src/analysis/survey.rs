@@ -4,17 +4,19 @@
 //! Every node is linearized as for rendering, but nothing is evaluated. A node that cannot be linearized is
 //! included with its faults.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
-use crate::base::pattern::Glob;
+use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::similar;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
+use crate::engine::Inventory;
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::IncludeChains;
 use crate::engine::sequence::{IncludedFile, ListedClass};
@@ -160,6 +162,17 @@ impl Survey {
         file.nodes.iter().filter_map(|at| self.nodes.get(*at))
     }
 
+    /// The nodes that have a file, each with its classes. A file that no node has stands for itself.
+    pub fn users_with_classes<'s>(
+        &'s self,
+        file: &'s SurveyedFile,
+    ) -> impl Iterator<Item = (&'s str, Vec<&'s str>)> {
+        let alone = || (if file.is_class { "" } else { &*file.name }, vec![&*file.name]);
+        let users =
+            self.users(file).map(|node| (&*node.name, node.classes().map(|class| &**class).collect()));
+        users.chain(file.nodes.is_empty().then(alone))
+    }
+
     /// The first node of each kind that a file contributes to. Their layers before this file are those of all
     /// users.
     pub fn kinds(&self, file: &SurveyedFile) -> impl Iterator<Item = &Surveyed> {
@@ -262,33 +275,36 @@ fn shown(item: &CatalogEntry) -> Arc<str> {
 
 /// The names of the nodes that match the globs, sorted. A glob without a match is an error.
 pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
-    let all = catalog.nodes.keys();
-    check_nodes(&[catalog], globs)?;
-    if globs.is_empty() {
-        return Ok(all.cloned().collect());
-    }
-    let parsed: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
-    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
+    let names = || catalog.nodes.keys();
+    let globs = node_globs(names, globs)?;
+    Ok(names().filter(|name| chosen(&globs, name)).cloned().collect())
 }
 
-/// Fails if a glob matches no node in any of the catalogs.
-pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
-    check_names(|| catalogs.iter().flat_map(|catalog| catalog.nodes.keys()), globs)
+/// The names of the nodes that people ask for, by name, short name or glob. One that matches nothing is an error.
+pub fn names_of_nodes(inventory: &Inventory, globs: &[String]) -> Result<Vec<Text>> {
+    inventory.inspect(|computation| chosen_nodes(computation.catalog, globs))?
 }
 
-/// The same for any names of nodes.
-pub fn check_names<'n, N: Iterator<Item = &'n Text> + Clone>(
+/// The globs of nodes that people write. A short name, as `web1`, stands for the only node whose name begins
+/// with `web1.`; there may be several states, and so the name several times. A glob without a match is an error.
+pub fn node_globs<'n, N: Iterator<Item = &'n Text>>(
     names: impl Fn() -> N,
     globs: &[String],
-) -> Result<()> {
+) -> Result<Vec<Glob>> {
     let mut missing = Vec::new();
+    let mut all = Vec::new();
     for text in globs {
         let glob = Glob::new(text);
-        if !names().any(|name| glob.matches(name)) {
-            let similar = similar::node(text, names().map(AsRef::as_ref)).map(str::to_owned);
-            let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
-            missing.push(Fault::new(kind));
+        if names().any(|name| glob.matches(name)) {
+            all.push(glob);
+            continue;
+        }
+        let known: BTreeSet<&str> = names().map(AsRef::as_ref).collect();
+        let mut longer = similar::longer(text, known.iter().copied());
+        match (longer.next(), longer.next()) {
+            (Some(name), None) => all.push(Glob::new(name)),
+            _ => missing.push(Fault::new(similar::no_node(text, String::new(), known.iter().copied()))),
         }
     }
-    if missing.is_empty() { Ok(()) } else { Err(Error::new(missing)) }
+    if missing.is_empty() { Ok(all) } else { Err(Error::new(missing)) }
 }

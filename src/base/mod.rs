@@ -24,4 +24,6 @@ pub mod size;
 pub mod source;
 pub mod stack;
 pub mod table;
+pub mod unordered;
 pub mod value;
+pub mod words;

@@ -174,6 +174,12 @@ settings! {
     nodes_uri: Value = "nodes" as Shape::Uri;
     /// Folder of the class files, a list of folders, or the mapping of a storage.
     classes_uri: Value = "classes" as Shape::Uri;
+    /// Folder of the [schemas of parameters](parameter-schemas.md), a list of folders, or the mapping of a storage. In a repository of git it is beside the folder of the nodes.
+    schemas_uri: Value = "schemas" as Shape::Uri;
+    /// Folders of formulas that have schemas, as `<formula>/schemas/<role>.yaml`.
+    formula_schemas: Vec<Text> = "[]" as Shape::Words;
+    /// Salt: what a pillar that breaks a [schema](parameter-schemas.md) means: `off` checks nothing, `warn` logs it once, `error` gives the minion an error in place of a pillar.
+    schema_check: Text = "'off'" as Shape::OneOf(&["off", "warn", "error"]);
     /// How many seconds old the branches of git repositories may be; 0 to fetch them for every answer. The first answer of a process always does.
     git_fetch_interval: u32 = "60" as Shape::Count;
     /// How many seconds a fetch may take, the wait for another process included; the first one of a repository may take ten times as long.
@@ -186,6 +192,12 @@ settings! {
     git_unknown_hosts: Text = "refuse" as Shape::OneOf(&["refuse", "accept"]);
     /// A branch, tag or commit to read git repositories at, if they have it, instead of their branches.
     git_revision: Option<Text> = "null" as Shape::Word;
+    /// When a new commit of a git repository is [served](serving.md): `now`; `tested`, when all nodes were rendered, to those that it does not break; or `whole`, only if it breaks none.
+    serve: Text = "now" as Shape::OneOf(&["now", "tested", "whole"]);
+    /// The nodes that get a new commit first, with `serve`: a mapping with `match`, a glob, and `percent`.
+    canary: Value = "null" as Shape::Any;
+    /// Seconds after which the other nodes get it too; 0 for when somebody says so.
+    canary_for: u32 = "0" as Shape::Count;
     /// Addresses of the servers of [etcd](etcd.md), as `https://host:2379`. With them, soft metadata in etcd are parameters too.
     etcd_endpoints: Vec<Text> = "[]" as Shape::Words;
     /// Prefix of the keys in etcd.
@@ -212,6 +224,12 @@ settings! {
     etcd_references: bool = "false" as Shape::Flag;
     /// How many seconds pass until Python's and Salt's log says again that data from git or etcd are stale.
     stale_log_interval: u32 = "600" as Shape::Count;
+    /// File for the textfile collector of Prometheus' node exporter, with the [metrics](fleet.md#metrics) of a Salt master. With it, each answer is counted.
+    metrics_file: Option<Text> = "null" as Shape::Word;
+    /// Salt: put the [revision](fleet.md#the-revision-in-the-pillar) of the inventory into the pillar, as `__reclass__:revision`.
+    revision_in_pillar: bool = "false" as Shape::Flag;
+    /// Branch that edits of an inventory in git are pushed to, with `storage_type: yaml_git`.
+    edit_branch: Option<Text> = "null" as Shape::Word;
     /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.
@@ -304,6 +322,8 @@ settings! {
     secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*accesskey', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
+    /// Lint: file with the findings that are known and not reported, a [baseline](lint.md#a-baseline). A relative path begins at `inventory_base_uri`.
+    lint_baseline: Option<Text> = "null" as Shape::Word;
     /// How changes are detected: `auto` and `inotify` use inotify where it is reliable and fingerprints elsewhere, `stat` always uses fingerprints, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
     /// Milliseconds that a file must be unchanged after a write before its content is used, because its writer may not be done; ten times as long for an empty file. A file that keeps changing for a second is an error. 0 uses it at once.

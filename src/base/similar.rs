@@ -5,6 +5,8 @@
 
 use strsim::osa_distance;
 
+use crate::base::error::Kind;
+
 /// Number of characters compared. The time grows with its square.
 const LONGEST: usize = 128;
 
@@ -35,14 +37,30 @@ pub fn node<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
         })
 }
 
+/// The error of a name that no node has, with the names that may be meant.
+pub fn no_node<'a>(name: &str, folder: String, known: impl IntoIterator<Item = &'a str> + Clone) -> Kind {
+    let similar = node(name, known.clone()).map(str::to_owned);
+    let mut longer: Vec<String> = longer(name, known).map(str::to_owned).collect();
+    longer.sort_unstable();
+    Kind::NodeNotFound { name: name.to_owned(), folder, similar, longer }
+}
+
+/// The nodes that a short name stands for, as `web1` for `web1.example.com`.
+pub fn longer<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    let is_longer = move |candidate: &&str| {
+        candidate.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')) && !name.is_empty()
+    };
+    known.into_iter().filter(is_longer)
+}
+
 /// The known class that is meant: a path stands for a file (`classes/web/init.yml`), `/` and `:` for a dot, the
 /// last part for the whole name.
 pub fn class<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let file = EXTENSIONS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let file = file.strip_suffix("/init").or_else(|| file.strip_suffix(".init")).unwrap_or(file);
     let file = file.trim_start_matches(['.', '/']).trim_end_matches(['.', '/', ':']);
-    let below = file.strip_prefix("classes/").unwrap_or(file);
-    part(name, below, known)
+    let below = ["classes/", "classes."].iter().find_map(|head| file.strip_prefix(head));
+    part(name, below.unwrap_or(file), known)
 }
 
 /// The known path of a parameter that is meant: `.` or `/` stand for the delimiter, `${…}` and a leading

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::layout::{break_length, break_near, column, is_break, line_end, line_start};
+use super::layout::{break_length, break_near, column, line_end, line_start};
 use super::render::{self, CollectionStyle, RenderedValue};
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use crate::base::value::{Map, Value};
+use crate::yaml::is_break;
 use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use super::change::{Action, Change, read};
 use super::cluster::{ClusterFile, PARAMETERS, relative};
 use super::expect::indistinguishable;
-use super::tree::{EditOptions, Edited};
+use super::tree::{EditOptions, Edited, look};
 use super::{name, source};
+use crate::analysis::effect::Touched;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::similar;
@@ -18,6 +19,7 @@ use crate::model::catalog;
 use crate::model::merge::Prefixes;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey};
 use crate::storage::fs::display;
+use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::{TreeLimits, folders};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
@@ -134,16 +136,19 @@ fn edit(
     let (path, before_revision) = (PathBuf::from(&shown), before.map_or(0, |key| key.revision));
     let warning = after.and_then(|_| parameters.without_class(settings, parameter));
     if is_same {
-        return Ok(Edited { path, before: old_text.clone(), after: old_text, warning });
+        return Ok(Edited { path, before: old_text.clone(), after: old_text, warning, effect: None });
     }
+    let name = format!("{}/{parameter}", parameters.folder);
+    let text = after.map(|(_, text)| text.as_bytes());
+    let input = OverlaidInput::EtcdKey(format!("{}/{name}", parameters.etcd.prefix()));
+    let overlay = Overlay { input, bytes: text.map(Into::into) };
+    let effect = look(settings, overlay, Touched::OfClass(&parameters.class), options)?;
     if !options.test {
-        let name = format!("{}/{parameter}", parameters.folder);
-        let text = after.map(|(_, text)| text.as_bytes());
         parameters.etcd.change(&name, before_revision, text)?;
     }
     // The old value may be no YAML: the texts must differ all the same.
     let old_text = if old_text == new_text { Some(Vec::new()) } else { old_text };
-    Ok(Edited { path, before: old_text, after: new_text, warning })
+    Ok(Edited { path, before: old_text, after: new_text, warning, effect })
 }
 
 impl Parameters {

@@ -1,6 +1,7 @@
 //! The layout of a file: its indentation and line breaks, so that new lines look like the others.
 
 use crate::base::stack::grow;
+use crate::yaml::is_break;
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// The indentation of a file, taken from its first block collections.
@@ -93,11 +94,6 @@ pub(super) fn break_near(text: &str, at: usize) -> &'static str {
 /// The column in bytes; the text before a block collection is ASCII.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - line_start(text, at)
-}
-
-/// The line breaks of YAML 1.1.
-pub(super) fn is_break(character: char) -> bool {
-    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod change;
 pub mod cluster;
 pub mod etcd;
 mod expect;
+pub mod extract;
+pub mod fetched;
 mod layout;
 pub mod name;
 pub mod node;

@@ -10,7 +10,7 @@ use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
-use crate::base::similar;
+use crate::base::similar::no_node;
 use crate::base::value::{Map, Text, Value};
 use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
@@ -87,7 +87,7 @@ pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<E
     let (_, _, path) = existing(settings, node)?;
     match locked(settings, node, options).and_then(|(tree, relative)| tree.remove(&relative)) {
         Err(error) if matches!(error.first().kind, Kind::NodeNotFound { .. }) => {
-            Ok(Edited { path, before: None, after: None, warning: None })
+            Ok(Edited { path, before: None, after: None, warning: None, effect: None })
         }
         removed => removed,
     }
@@ -98,7 +98,7 @@ const ATTEMPTS: usize = 10;
 
 /// The locked tree of a node, and the path of its file. Another process may move or delete the file
 /// before the lock is acquired, so it is located again.
-fn locked(settings: &Settings, node: &str, options: EditOptions) -> Result<(EditTree, PathBuf)> {
+fn locked<'s>(settings: &'s Settings, node: &str, options: EditOptions) -> Result<(EditTree<'s>, PathBuf)> {
     let (mut root, _, mut path) = existing(settings, node)?;
     for _ in 0..ATTEMPTS {
         let tree = EditTree::open(&root, settings, options)?;
@@ -162,9 +162,8 @@ fn find(names: &NameIndex, node: &str) -> Result<Option<PathBuf>> {
 fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBuf)> {
     let names = names(settings)?;
     let Some(path) = find(&names, node)? else {
-        let similar = similar::node(node, names.keys().map(|name| &**name)).map(str::to_owned);
         let folder = display(&first_root(settings)?);
-        return Err(Fault::new(Kind::NodeNotFound { name: node.into(), folder, similar }).into());
+        return Err(Fault::new(no_node(node, folder, names.keys().map(|name| &**name))).into());
     };
     let root = roots(settings)?.into_iter().find(|root| path.starts_with(root)).unwrap_or_default();
     let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();

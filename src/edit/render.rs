@@ -5,14 +5,14 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Indentation, is_break};
+use super::layout::Indentation;
 use super::splice::Refusal;
 use crate::base::base64;
 use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
 use crate::yaml::emit::{EmitOptions, emit};
-use crate::yaml::parse_value;
+use crate::yaml::{is_break, parse_value};
 
 /// The style of lists and mappings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

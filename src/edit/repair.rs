@@ -53,12 +53,18 @@ pub fn is_unsafe(finding: &Finding) -> bool {
 impl Repair {
     /// The path of the file and the repair; `None` for findings that people have to decide.
     fn of(finding: &Finding) -> Option<(String, Repair)> {
-        let Kind::Lint { rule, message, .. } = &finding.fault.kind else { return None };
+        let Kind::Lint { rule, .. } = &finding.fault.kind else { return None };
         let kind = match *rule {
             "scalar-misread" => RepairKind::Quote,
             "class-redundant" | "listed-twice" => RepairKind::Remove,
             _ => return None,
         };
+        Repair::at(finding, kind)
+    }
+
+    /// A repair of this kind at the place of a finding.
+    fn at(finding: &Finding, kind: RepairKind) -> Option<(String, Repair)> {
+        let Kind::Lint { message, .. } = &finding.fault.kind else { return None };
         let site = finding.fault.site.as_ref().filter(|site| site.line > 0)?;
         let repair = Repair { kind, line: site.line, column: site.column, message: message.clone() };
         Some((site.path.to_string(), repair))
@@ -242,7 +248,25 @@ pub struct RepairedFile {
 
 /// The text of a file with the repairs of its findings; `None` if none is possible.
 pub fn repaired(settings: &Settings, path: &str, text: &str, findings: &[Finding]) -> Option<String> {
-    let of_file = findings.iter().filter_map(Repair::of).filter(|(other, _)| other == path);
+    made(settings, path, text, findings.iter().filter_map(Repair::of))
+}
+
+/// The text of a file with quotes around the scalar of a finding, for somebody who means the text `yes` and not what
+/// YAML reads; `None` for other findings. It changes a value, so it is no repair for all findings at once.
+pub fn quoted(settings: &Settings, path: &str, text: &str, finding: &Finding) -> Option<String> {
+    let is_scalar = finding.fault.code() == "scalar-implicit";
+    let repair = Repair::at(finding, RepairKind::Quote).filter(|_| is_scalar);
+    made(settings, path, text, repair.into_iter())
+}
+
+/// The text of a file after those of the repairs that are about it.
+fn made(
+    settings: &Settings,
+    path: &str,
+    text: &str,
+    repairs: impl Iterator<Item = (String, Repair)>,
+) -> Option<String> {
+    let of_file = repairs.filter(|(other, _)| other == path);
     let repairs = FileRepairs::new(of_file.map(|(_, repair)| repair).collect());
     let changed = repairs.apply(text.as_bytes(), path, &Prefixes::new(settings));
     changed.and_then(|(text, _)| String::from_utf8(text).ok())

@@ -27,20 +27,24 @@ pub struct EditSource {
     pub data: Result<Value, Error>,
 }
 
-/// All classes, then all nodes, each sorted by name.
+/// All classes, then all nodes, each sorted by name; or the file of one node.
 ///
 /// The target of a symbolic link is read if it is in the inventory or in `linked_folders`; otherwise its
 /// data is the error `path-refused`. The data of a name with several files is an error, too.
-pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
+pub fn list(settings: &Settings, node: Option<&str>) -> Result<Vec<EditSource>> {
     let (class_roots, node_roots) = roots(settings)?;
     let limits = TreeLimits::of(settings);
     let nodes = catalog::nodes(&folders::list(&node_roots, limits)?, settings);
-    let classes = catalog::classes(&folders::list(&class_roots, limits)?);
+    let classes = match node {
+        Some(_) => catalog::NameIndex::default(),
+        None => catalog::classes(&folders::list(&class_roots, limits)?),
+    };
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let readable = &readable;
-        let items: Vec<Arc<CatalogEntry>> = names.values().cloned().collect();
+        let is_wanted = |item: &&Arc<CatalogEntry>| node.is_none_or(|name| *item.name == *name);
+        let items: Vec<Arc<CatalogEntry>> = names.values().filter(is_wanted).cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
             let data = match item.clash() {

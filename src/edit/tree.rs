@@ -1,4 +1,5 @@
-//! Applies changes to one file of a tree atomically: locks the tree, reads, changes and writes the file.
+//! Applies changes to one file of a tree atomically: locks the tree, reads, changes, looks at the nodes that change,
+//! and writes the file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,11 +7,16 @@ use std::time::Duration;
 use super::apply_all;
 use super::change::{Change, read};
 use super::repair::{FileRepairs, RepairedFile};
+use super::source;
+use crate::analysis::effect::{EditEffect, Touched, effect};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::value::Value;
+use crate::model::catalog::{class_name, node_name};
 use crate::model::merge::Prefixes;
+use crate::storage::FoundFile;
 use crate::storage::fs::{self, DiskFingerprint, display};
+use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::tree_path::{self, MissingFolders};
 use crate::storage::write::TreeLock;
 
@@ -21,6 +27,8 @@ pub struct EditOptions {
     pub test: bool,
     /// Allow references and queries in values.
     pub interpolate: bool,
+    /// Make the edit even if it breaks nodes.
+    pub force: bool,
 }
 
 /// The result of an edit.
@@ -34,6 +42,8 @@ pub struct Edited {
     pub after: Option<Vec<u8>>,
     /// A warning about the edit, on one line.
     pub warning: Option<String>,
+    /// What it does to the nodes; `None` if nothing changes, or if the inventory gives no answer anyway.
+    pub effect: Option<EditEffect>,
 }
 
 impl Edited {
@@ -64,9 +74,34 @@ fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
     Ok(text.map(|text| read(text, &display(path))).transpose()?.flatten().unwrap_or_default())
 }
 
+/// The most broken nodes whose errors a refusal names.
+const MOST_BROKEN: usize = 5;
+
+/// What an edit does to the nodes. It is an error (`edit-breaks`) if a node breaks, unless it is forced.
+pub(super) fn look(
+    settings: &Settings,
+    overlay: Overlay,
+    touched: Touched<'_>,
+    options: EditOptions,
+) -> Result<Option<EditEffect>> {
+    let effect = effect(settings, overlay, touched)?;
+    if let Some(broken) = effect.as_ref().map(|effect| &effect.broken).filter(|broken| !broken.is_empty())
+        && !options.force
+    {
+        let mut fault = Fault::new(Kind::EditBreaks { nodes: broken.len() });
+        fault.causes = broken.iter().take(MOST_BROKEN).cloned().collect();
+        return Err(fault.into());
+    }
+    Ok(effect)
+}
+
 /// A locked tree of an inventory.
 #[derive(Debug)]
-pub struct EditTree {
+pub struct EditTree<'s> {
+    settings: &'s Settings,
+    options: EditOptions,
+    /// The folder as the settings name it.
+    named: PathBuf,
     root: PathBuf,
     prefixes: Prefixes,
     /// Maximum size of a file in bytes.
@@ -79,12 +114,15 @@ pub struct EditTree {
 /// Maximum number of attempts if programs without the lock write meanwhile.
 const ATTEMPTS: usize = 10;
 
-impl EditTree {
+impl<'s> EditTree<'s> {
     /// Opens a tree; waits for its lock, except in test mode.
-    pub fn open(root: &Path, settings: &Settings, options: EditOptions) -> Result<EditTree> {
-        let root = tree_path::root(root)?;
+    pub fn open(named: &Path, settings: &'s Settings, options: EditOptions) -> Result<EditTree<'s>> {
+        let root = tree_path::root(named)?;
         let lock = if options.test { None } else { Some(TreeLock::take(&root)?) };
         Ok(EditTree {
+            settings,
+            options,
+            named: named.to_owned(),
             root,
             prefixes: Prefixes::new(settings),
             most: settings.max_file_bytes(),
@@ -100,15 +138,31 @@ impl EditTree {
             (true, Some(_)) => MissingFolders::Make,
             (true, None) => MissingFolders::DryRun,
         };
-        self.edit_at(tree_path::file(&self.root, relative, missing)?, changes, false)
+        self.edit_at(relative, tree_path::file(&self.root, relative, missing)?, changes, false)
     }
 
     /// Changes an existing file.
     pub fn change(&self, relative: &Path, changes: &[Change]) -> Result<Edited> {
-        self.edit_at(tree_path::file(&self.root, relative, MissingFolders::Refuse)?, changes, true)
+        let path = tree_path::file(&self.root, relative, MissingFolders::Refuse)?;
+        self.edit_at(relative, path, changes, true)
     }
 
-    fn edit_at(&self, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {
+    /// What the nodes become with this text of a file.
+    fn look(&self, relative: &Path, text: Option<&[u8]>) -> Result<Option<EditEffect>> {
+        let found = FoundFile::below(&self.named, relative);
+        let name;
+        let touched = if source::roots_to_edit(self.settings)?.1.contains(&self.named) {
+            name = node_name(&found, self.settings);
+            Touched::Node(&name)
+        } else {
+            name = class_name(&found);
+            Touched::OfClass(&name)
+        };
+        let input = OverlaidInput::File(self.named.join(relative));
+        look(self.settings, Overlay { input, bytes: text.map(Into::into) }, touched, self.options)
+    }
+
+    fn edit_at(&self, relative: &Path, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {
         for _ in 0..ATTEMPTS {
             let old = read_if_there(&self.root, &path, self.most, self.settle)?;
             if there && old.is_none() {
@@ -121,8 +175,9 @@ impl EditTree {
             };
             let Some(text_after) = apply_all(changes, text, &display(&path), &self.prefixes)? else {
                 let text = old.map(|(text, _)| text);
-                return Ok(Edited { path, before: text.clone(), after: text, warning: None });
+                return Ok(Edited { path, before: text.clone(), after: text, warning: None, effect: None });
             };
+            let effect = self.look(relative, Some(&text_after))?;
             let written = match &self.lock {
                 Some(lock) => lock.replace(&path, &text_after, fingerprint)?,
                 None => true,
@@ -133,6 +188,7 @@ impl EditTree {
                     before: old.map(|(text, _)| text),
                     after: Some(text_after),
                     warning: None,
+                    effect,
                 });
             }
         }
@@ -154,7 +210,8 @@ impl EditTree {
                 None => true,
             };
             if written {
-                let edited = Edited { path, before: Some(text), after: Some(after), warning: None };
+                let edited =
+                    Edited { path, before: Some(text), after: Some(after), warning: None, effect: None };
                 return Ok(Some(RepairedFile { edited, repairs: made }));
             }
         }
@@ -165,11 +222,12 @@ impl EditTree {
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
         let path = tree_path::file(&self.root, relative, MissingFolders::Refuse)?;
         let before = read_if_there(&self.root, &path, self.most, self.settle)?.map(|(text, _)| text);
+        let effect = if before.is_some() { self.look(relative, None)? } else { None };
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
             // Of a symbolic link, only the link: its target may be used elsewhere.
             lock.remove(&self.root.join(relative))?;
         }
-        Ok(Edited { path, before, after: None, warning: None })
+        Ok(Edited { path, before, after: None, warning: None, effect })
     }
 }
 

@@ -21,6 +21,7 @@ use crate::engine::inputs::Inputs;
 use crate::engine::known_grains::KnownGrains;
 use crate::engine::question::{compute, is_cacheable};
 use crate::engine::sequence::Roots;
+use crate::engine::sources::KnownName;
 use crate::engine::top::Top;
 use crate::model::catalog::Catalog;
 use crate::model::grains::GrainRules;
@@ -52,6 +53,8 @@ pub struct Database {
     pub(super) catalog: Arc<Catalog>,
     /// Grows when the catalog changes.
     catalog_changes: u64,
+    /// The name of the state, if it was asked for.
+    pub(super) known_name: Option<KnownName>,
 }
 
 impl Database {
@@ -93,6 +96,7 @@ impl Database {
             uses: 0,
             catalog: Arc::default(),
             catalog_changes: 0,
+            known_name: None,
         })
     }
 
@@ -155,12 +159,10 @@ impl Database {
             catalog,
             |database, catalog| {
                 let computation = database.computation(catalog);
-                computation.recorder.begin();
                 let grains = request.grains.as_ref();
                 let request =
                     NodeRequest { environment, grains, mapped, top: true, ..NodeRequest::plain(name) };
-                let result = computation.top(request);
-                (result, computation.recorder.end())
+                computation.recorder.during(|| computation.top(request))
             },
             |database, (result, dependencies), now| {
                 let classes = result.as_ref().ok().map(|(_, classes)| &**classes);

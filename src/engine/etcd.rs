@@ -25,6 +25,7 @@ use crate::model::template::Template;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
 use crate::storage::fs::display;
 use crate::storage::git::Blob;
+use crate::storage::overlay::Overlay;
 use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
 use crate::yaml::to_value;
 
@@ -94,9 +95,11 @@ impl EtcdTree {
         Ok(Etcd::of(settings)?.map(tree))
     }
 
-    /// Reads the current data, and returns whether any key changed.
-    pub fn refresh(&self, files: &Files) -> Result<bool> {
+    /// Reads the current data, with a key in another state if the overlay is for one, and returns whether any key
+    /// changed.
+    pub fn refresh(&self, files: &Files, overlay: Option<&Overlay>) -> Result<bool> {
         let record = self.store.current_record()?;
+        let record = overlay.map_or_else(|| record.clone(), |overlay| record.overlaid(overlay).into());
         let mut state = self.state.lock();
         let before = state.record.replace(record.clone());
         if before.is_some_and(|before| Arc::ptr_eq(&before, &record) || before.keys == record.keys) {
@@ -134,6 +137,8 @@ impl EtcdTree {
             source: self.store.endpoints().to_owned(),
             commits: BTreeMap::new(),
             fetched: record.times.fetched.map(|moment| moment.clock),
+            since: None,
+            failed: record.times.last_failure(),
             stale: self.store.warning(&record),
         })
     }

@@ -510,9 +510,7 @@ impl Computation<'_> {
             let values = kind.paths.iter().map(value).collect();
             return (Row::Exports(values), Some(ExportInputs { sequence, dependencies }));
         }
-        self.recorder.begin();
-        let layers = self.layers(NodeRequest::plain(node));
-        let dependencies = self.recorder.end();
+        let (layers, dependencies) = self.recorder.during(|| self.layers(NodeRequest::plain(node)));
         let layers = match layers {
             Ok(layers) => layers,
             Err(_) if self.settings.inventory_ignore_failed_node => return (Row::LeftOut, None),

@@ -17,6 +17,10 @@ pub struct FetchState {
     pub commits: BTreeMap<Text, Arc<str>>,
     /// Start of the last successful fetch.
     pub fetched: Option<SystemTime>,
+    /// Start of the fetch that brought the commits in use; unknown for an etcd.
+    pub since: Option<SystemTime>,
+    /// Start of the last fetch that failed.
+    pub failed: Option<SystemTime>,
     /// `git-stale` or `etcd-stale`, if a later fetch failed.
     pub stale: Option<Warning>,
 }

@@ -62,6 +62,13 @@ impl DependencyRecorder {
         dependencies
     }
 
+    /// The result of some work, and its dependencies.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> (T, Dependencies) {
+        self.begin();
+        let result = work();
+        (result, self.end())
+    }
+
     /// Records a file.
     pub fn file(&self, file: FileId, version: Version) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
@@ -529,6 +536,17 @@ impl Files {
     /// The number of files in memory.
     pub fn loaded(&self) -> usize {
         self.table.lock().files.iter().filter(|file| file.loaded.is_some()).count()
+    }
+
+    /// The bytes of a file that was read, or that is in a commit.
+    pub fn bytes_in_memory_of(&self, path: &Path) -> Option<Arc<[u8]>> {
+        let table = self.table.lock();
+        let entry = table.files.get(table.numbers.get(path.as_os_str().as_encoded_bytes())?.0 as usize)?;
+        match (&entry.source, &entry.loaded) {
+            (ByteSource::Blob(blob), _) => Some(blob.bytes.clone()),
+            (_, Some(loaded)) => Some(loaded.bytes.clone()),
+            _ => None,
+        }
     }
 
     /// Estimated bytes of all files with their layers.

@@ -21,14 +21,16 @@ use crate::engine::etcd::{EtcdOwner, EtcdTree};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::fingerprint::ByteSource;
+use crate::engine::schema_files::{SchemaFiles, SchemaReader};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, ClassTree, NameIndex, TreeId};
-use crate::storage::folders::{Consulted, FolderCheck, Folders};
+use crate::storage::folders::{Buffers, Consulted, FolderCheck, Folders};
 use crate::storage::fs::naming;
-use crate::storage::git::Blob;
 use crate::storage::git::revision::Revision;
+use crate::storage::git::{Blob, is_yaml};
 use crate::storage::location::{TreeLocation, TreeLocations};
+use crate::storage::overlay::Overlay;
 use crate::storage::watch::{Watch, WatchEvents};
 use crate::storage::{Listing, TreeLimits, os};
 
@@ -40,8 +42,12 @@ pub struct Inputs {
     pub trees: Trees,
     /// The data in etcd.
     pub etcd: Option<EtcdTree>,
+    /// An input in another state than it has.
+    overlay: Option<Overlay>,
     /// The folders of all locations.
     folders: Vec<PathBuf>,
+    /// The files whose text an editor has, or whose edit is looked at.
+    buffers: Buffers,
     scan: AtomicU64,
     epoch: AtomicU64,
     watch: Mutex<WatchMode>,
@@ -51,6 +57,8 @@ pub struct Inputs {
     unlisted: Mutex<Option<Error>>,
     last_full_check: Mutex<Option<SystemTime>>,
     pub files: Files,
+    /// The files with schemas, as they were when they were last needed.
+    schemas: SchemaReader,
     /// Counts of the work done.
     pub counters: Counters,
 }
@@ -91,7 +99,9 @@ impl Inputs {
         Ok(Inputs {
             folders: locations.folders(),
             etcd: EtcdTree::of(&settings)?,
+            overlay: None,
             trees: Trees::new(locations),
+            buffers: Buffers::new(),
             scan: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
@@ -99,6 +109,7 @@ impl Inputs {
                 _ => WatchMode::Never,
             }),
             files: Files::new(settings.clone()),
+            schemas: SchemaReader::default(),
             settings,
             names: Mutex::default(),
             classes: Mutex::default(),
@@ -112,7 +123,7 @@ impl Inputs {
     /// only between questions, so that one answer sees one commit of each.
     pub fn begin(&self) -> Result<bool> {
         let news = match &self.etcd {
-            Some(etcd) => etcd.refresh(&self.files)?,
+            Some(etcd) => etcd.refresh(&self.files, self.overlay.as_ref())?,
             None => false,
         };
         Ok(self.begin_trees()? || news)
@@ -275,14 +286,54 @@ impl Inputs {
         }
     }
 
-    /// Takes a text in place of the bytes of a file. The next question verifies every file.
-    pub fn set_buffer(&self, path: &Path, text: Option<&str>) {
-        let source = text.map_or(ByteSource::Disk, |text| {
-            let object = format!("buffer {}", self.scan()).into();
-            ByteSource::Blob(Arc::new(Blob { object, bytes: text.as_bytes().into() }))
-        });
+    /// Takes a text in place of the bytes of a file, which may not exist. The next question verifies every file.
+    pub fn set_buffer(&mut self, path: &Path, text: Option<&str>) {
+        if self.trees.locations.has_schema(path) {
+            self.schemas.set_buffer(path, text);
+        }
+        self.set_source(
+            path,
+            text.map_or(ByteSource::Disk, |text| {
+                let object = format!("buffer {}", self.scan()).into();
+                ByteSource::Blob(Arc::new(Blob { object, bytes: text.as_bytes().into() }))
+            }),
+        );
+    }
+
+    /// Gives an input another state, before the first question.
+    pub fn set_overlay(&mut self, overlay: Overlay) {
+        if let Some(path) = overlay.file() {
+            let source = overlay.bytes.as_ref().map_or(ByteSource::Missing("it is deleted"), |bytes| {
+                ByteSource::Blob(Arc::new(Blob { object: "overlay".into(), bytes: bytes.clone() }))
+            });
+            self.set_source(path, source);
+        }
+        self.overlay = Some(overlay);
+    }
+
+    /// Takes the bytes of a file from elsewhere, or from the disk again. It counts as a file of its folders.
+    fn set_source(&mut self, path: &Path, source: ByteSource) {
+        let exists = match &source {
+            ByteSource::Disk => None,
+            ByteSource::Missing(_) => Some(false),
+            _ => Some(true),
+        };
+        let before = match exists {
+            Some(exists) => self.buffers.insert(path.to_owned(), exists),
+            None => self.buffers.remove(path),
+        };
+        if before != exists {
+            let (mut names, mut classes) = (self.names.lock(), self.classes.lock());
+            let nodes = names.nodes.iter_mut().map(|(folders, _)| folders);
+            nodes.chain(classes.folders_mut()).for_each(|folders| folders.distrust_folders_of(path));
+        }
         self.files.set_source(&path.into(), source);
         self.next_scan();
+    }
+
+    /// The files with schemas; the same ones if nothing changed.
+    pub fn schemas(&self) -> Result<Arc<SchemaFiles>> {
+        self.schemas.read(&self.trees, &self.settings)
     }
 
     /// Where the nodes are, for messages.
@@ -387,7 +438,7 @@ impl Inputs {
 
     fn with_classes<T>(&self, ask: impl FnOnce(&mut ClassFolders, (u64, &FolderCheck<'_>)) -> T) -> T {
         let listing = |folder: &Path| self.before_listing(folder);
-        let check = FolderCheck::new(self.scan(), &listing);
+        let check = FolderCheck::new(self.scan(), &listing, &self.buffers);
         ask(&mut self.classes.lock(), (self.epoch(), &check))
     }
 
@@ -427,7 +478,7 @@ impl Inputs {
     /// The catalog as the folders are now; the same one if nothing changed.
     fn current(&self, names: &mut CatalogCache) -> Result<Arc<Catalog>> {
         let listing = |folder: &Path| self.before_listing(folder);
-        let check = FolderCheck::new(self.scan(), &listing);
+        let check = FolderCheck::new(self.scan(), &listing, &self.buffers);
         let mut classes = self.classes.lock();
         if let Some(catalog) = &names.catalog
             && !names.stale
@@ -494,7 +545,7 @@ impl Inputs {
     fn open(&self, root: &Path) -> Result<Folders> {
         let limits = TreeLimits::of(&self.settings);
         let revision = self.trees.locations.revision.as_ref();
-        match revision.and_then(|revision| revision.files(root, limits)) {
+        match revision.and_then(|revision| revision.files(root, is_yaml, limits)) {
             Some(read) => Ok(trees::folders(root, &read?, &self.files, limits)),
             None => Ok(Folders::new(root, limits)),
         }

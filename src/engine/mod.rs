@@ -28,7 +28,10 @@ pub mod order;
 pub mod prefix;
 pub mod question;
 pub mod registry;
+pub mod schema_files;
 pub mod sequence;
+pub mod serving;
+pub mod sources;
 pub mod top;
 pub mod trees;
 pub mod values;
@@ -44,9 +47,12 @@ use crate::base::value::{Map, Text, Value};
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
+use crate::engine::serving::Serving;
+use crate::engine::sources::ServedState;
 use crate::model::configuration;
 use crate::model::grains::GrainRules;
 use crate::storage::git::revision::Revision;
+use crate::storage::overlay::Overlay;
 
 /// An inventory: its settings, its files, and everything computed from them.
 ///
@@ -59,6 +65,7 @@ pub struct Inventory {
     database: Mutex<Database>,
     notices: notices::Notices,
     grain_rules: Option<GrainRules>,
+    serving: Option<Serving>,
 }
 
 impl Inventory {
@@ -84,6 +91,20 @@ impl Inventory {
         Inventory::open_by(options, revision, OldRules::default())
     }
 
+    /// Opens the inventory of checked settings for one question, with an input in another state.
+    pub(crate) fn once(settings: &Settings, overlay: Option<Overlay>) -> Result<Inventory> {
+        // Nothing is asked again.
+        let settings = Arc::new(Settings { cache: "off".into(), ..settings.clone() });
+        let mut database = Database::new(settings.clone(), None)?;
+        if let Some(overlay) = overlay {
+            database.inputs.set_overlay(overlay);
+        }
+        let (database, grain_rules) = (Mutex::new(database), GrainRules::of(&settings)?);
+        // An edit looks at the newest commit, whichever one is served.
+        let (warnings, notices, serving) = (Vec::new(), notices::Notices::default(), None);
+        Ok(Inventory { settings, warnings, revision: None, database, notices, grain_rules, serving })
+    }
+
     fn open_by(options: &Map, revision: Option<Arc<Revision>>, rules: OldRules) -> Result<Inventory> {
         let (mut settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
@@ -94,9 +115,10 @@ impl Inventory {
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(database.inputs.trees.locations.warnings.iter().cloned());
         truncate_faults(&mut warnings, MAX_FAULTS);
+        let serving = Serving::of(&settings, &database.inputs.trees.locations)?;
         let database = Mutex::new(database);
         let (notices, grain_rules) = (notices::Notices::default(), GrainRules::of(&settings)?);
-        Ok(Inventory { settings, warnings, revision, database, notices, grain_rules })
+        Ok(Inventory { settings, warnings, revision, database, notices, grain_rules, serving })
     }
 
     /// The inventory for these options; the whole process shares it.
@@ -150,6 +172,28 @@ impl Inventory {
         database
     }
 
+    /// Asks the state that a node gets, or that most nodes get.
+    fn ask<T>(&self, node: Option<&str>, ask: impl FnOnce(&mut Database) -> Result<T>) -> Result<T> {
+        let mut database = self.database();
+        match &self.serving {
+            None => ask(&mut database),
+            Some(serving) => {
+                let new = || Database::new(self.settings.clone(), self.revision.clone());
+                serving.ask(&new, &mut database, node, ask)
+            }
+        }
+    }
+
+    /// Which revisions are served, if new ones are tested first (`serve`).
+    pub fn serving(&self) -> Option<&Serving> {
+        self.serving.as_ref()
+    }
+
+    /// Forgets which revisions were served if new ones are not tested first any more (`serve: now`).
+    pub fn forget_served(&self) -> Result<()> {
+        Serving::forget(&self.settings, &self.database().inputs.trees.locations)
+    }
+
     /// Whether the settings name grains, so that answers depend on the grains of a request.
     pub fn reads_grains(&self) -> bool {
         self.grain_rules.is_some()
@@ -162,7 +206,7 @@ impl Inventory {
 
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        Ok(self.database().names()?.nodes.keys().cloned().collect())
+        self.ask(None, |database| Ok(database.names()?.nodes.keys().cloned().collect()))
     }
 
     /// Whether any repository of the inventory has the revision in `git_revision`.
@@ -174,28 +218,65 @@ impl Inventory {
 
     /// Renders one node.
     pub fn nodeinfo(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.database().answer(name, request, false)
+        self.ask(Some(name), |database| database.answer(name, request, false))
+    }
+
+    /// The answer for a minion, with the name of the state that it is of if the setting `revision_in_pillar` is on.
+    /// With `mapped`, the node needs no file.
+    pub fn answer_for_minion(
+        &self,
+        name: &str,
+        request: &Request,
+        mapped: bool,
+    ) -> Result<(Arc<NodeInfo>, Option<String>)> {
+        /// How often both are found out anew if files keep changing.
+        const ATTEMPTS: usize = 3;
+        self.ask(Some(name), |database| {
+            let mut info = database.answer(name, request, mapped)?;
+            if !self.settings.revision_in_pillar {
+                return Ok((info, None));
+            }
+            let mut attempt = 1;
+            loop {
+                let (state, was_known) = database.state_name();
+                if was_known {
+                    return Ok((info, Some(state)));
+                }
+                let again = database.answer(name, request, mapped)?;
+                if Arc::ptr_eq(&again, &info) || attempt == ATTEMPTS {
+                    return Ok((again, Some(state)));
+                }
+                (info, attempt) = (again, attempt + 1);
+            }
+        })
+    }
+
+    /// The state of the inventory that most nodes get.
+    pub fn served_state(&self) -> Result<ServedState> {
+        let state = self.ask(None, Database::state)?;
+        let decision = self.serving.as_ref().and_then(Serving::decision);
+        Ok(state.beginning(decision.and_then(|decision| decision.began())))
     }
 
     /// The top of a node. With `mapped`, the node needs no file.
     pub fn top(&self, name: &str, request: &Request, mapped: bool) -> Result<top::Top> {
-        self.database().top(name, request, mapped)
+        self.ask(Some(name), |database| database.top(name, request, mapped))
     }
 
     /// Renders a node without a file, from class mappings, input data and automatic parameters
     /// (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.database().answer(name, request, true)
+        self.ask(Some(name), |database| database.answer(name, request, true))
     }
 
     /// Renders every node, sorted by name. The first node that fails fails the whole call, and so does a
     /// name with several files (S6).
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
-        self.database().inventory(&Request::default())
+        self.ask(None, |database| database.inventory(&Request::default()))
     }
 
     /// Takes a text in place of the bytes of a file, as an editor has it before it is saved; `None` takes the
-    /// bytes of the file again. All answers are those of the text. The file must exist: names come from folders.
+    /// bytes of the file again. All answers are those of the text. A file that is not on disk counts as one.
     pub fn set_buffer(&self, path: &Path, text: Option<&str>) {
         self.database().set_buffer(path, text);
     }
@@ -203,7 +284,7 @@ impl Inventory {
     /// Calls `read` with the engine's own records: names, layers, and how they merge and evaluate. `read`
     /// runs again if files change meanwhile, so it sees one consistent state.
     pub fn inspect<T>(&self, read: impl Fn(&context::Computation<'_>) -> T) -> Result<T> {
-        self.database().inspect(&read)
+        self.ask(None, |database| database.inspect(&read))
     }
 
     /// The same, and keeps the answers that `read` computed.
@@ -211,25 +292,34 @@ impl Inventory {
         &self,
         read: impl Fn(&context::Computation<'_>) -> (T, Vec<question::ComputedAnswer>),
     ) -> Result<T> {
-        let mut database = self.database();
-        let (seen, computed) = database.inspect(&read)?;
-        for answer in computed {
-            database.keep(answer);
-        }
-        Ok(seen)
+        self.ask(None, |database| {
+            let (seen, computed) = database.inspect(&read)?;
+            for answer in computed {
+                database.keep(answer);
+            }
+            Ok(seen)
+        })
     }
 
     /// Adds to errors about values of a node where each value was written, and the include chain of that
     /// file.
     pub fn locate_values(&self, name: &str, request: &Request, error: &mut Error) {
-        let mut database = self.database();
-        for fault in error.faults_mut() {
-            let place = fault.path.as_deref().and_then(|path| database.locate_value(name, request, path));
-            if let (None, Some((site, chain))) = (&fault.site, place) {
-                fault.site = Some(site);
-                fault.chain = chain;
+        let faults = error.faults_mut();
+        let _ = self.ask(Some(name), |database| {
+            for fault in faults {
+                let place = fault.path.as_deref().and_then(|path| database.locate_value(name, request, path));
+                if let (None, Some((site, chain))) = (&fault.site, place) {
+                    fault.site = Some(site);
+                    fault.chain = chain;
+                }
             }
-        }
+            Ok(())
+        });
+    }
+
+    /// The files with schemas of parameters; the same ones if nothing changed.
+    pub fn schema_files(&self) -> Result<Arc<schema_files::SchemaFiles>> {
+        self.database().inputs.schemas()
     }
 
     /// The text of a file of the inventory as it was read, for excerpts in diagnostics.

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::similar::no_node;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
 use crate::engine::automatic;
@@ -133,9 +134,7 @@ impl Computation<'_> {
             }
             None => {
                 let names = self.catalog.nodes.keys().map(AsRef::as_ref);
-                let similar = crate::base::similar::node(name, names).map(str::to_owned);
-                let folder = self.inputs.node_location();
-                Err(Fault::new(Kind::NodeNotFound { name: name.to_owned(), folder, similar }).into())
+                Err(Fault::new(no_node(name, self.inputs.node_location(), names)).into())
             }
         }
     }

@@ -206,15 +206,14 @@ pub(super) fn compute(
     request: &Request,
     mapped: bool,
 ) -> Computed {
-    computation.recorder.begin();
     computation.inputs.counters.computed.add();
     let position_changes = computation.inputs.files.position_changes();
     let (name, environment) = (&key.0, key.1.as_ref());
     let input = request.input_data.as_ref();
     let grains = request.grains.as_ref();
-    let result =
-        computation.answer(NodeRequest { environment, input, grains, mapped, ..NodeRequest::plain(name) });
-    Computed { result, dependencies: computation.recorder.end(), position_changes }
+    let request = NodeRequest { environment, input, grains, mapped, ..NodeRequest::plain(name) };
+    let (result, dependencies) = computation.recorder.during(|| computation.answer(request));
+    Computed { result, dependencies, position_changes }
 }
 
 /// An answer that was computed, and may be kept.

@@ -21,7 +21,7 @@ use crate::model::catalog::{self, Catalog, ClassTree, Commit, NameIndex, TreeId}
 use crate::storage::TreeLimits;
 use crate::storage::folders::Folders;
 use crate::storage::fs::display;
-use crate::storage::git::{Absent, GitFile, Record, Repository};
+use crate::storage::git::{Absent, GitFile, Heads, Record, Repository, is_yaml, is_yaml_or_json};
 use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 
 /// The repositories of an inventory with the state of their branches.
@@ -30,6 +30,8 @@ pub struct Trees {
     /// The locations of the files.
     pub locations: TreeLocations,
     states: Mutex<Vec<RepositoryState>>,
+    /// The commits of branches that are read in place of those that were fetched last.
+    pinned: Mutex<Option<Arc<Heads>>>,
     /// The trees of environments that name their branch, by location and branch.
     numbers: Mutex<FxHashMap<(usize, Text), TreeId>>,
 }
@@ -45,7 +47,7 @@ struct RepositoryState {
 impl Trees {
     /// The trees of these locations, before any is read.
     pub fn new(locations: TreeLocations) -> Trees {
-        Trees { locations, states: Mutex::default(), numbers: Mutex::default() }
+        Trees { locations, states: Mutex::default(), pinned: Mutex::default(), numbers: Mutex::default() }
     }
 
     /// Whether there are no repositories.
@@ -53,13 +55,38 @@ impl Trees {
         self.locations.repositories.is_empty()
     }
 
+    /// The commits of the last fetch, of the branches in use.
+    pub fn fetched(&self) -> Result<Heads> {
+        let in_use = |(number, repository): (usize, &Repository)| {
+            let mut heads = repository.current_record()?.heads.clone();
+            let schemas = self.locations.schemas.as_ref();
+            let named: Vec<Option<Text>> = self.places(number, schemas).map(|(_, name)| name).collect();
+            if !named.contains(&None) {
+                heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
+            }
+            Ok(heads)
+        };
+        self.locations.repositories.iter().enumerate().map(in_use).collect()
+    }
+
+    /// Reads these commits from the next question on.
+    pub fn pin(&self, heads: &Arc<Heads>) {
+        *self.pinned.lock() = Some(heads.clone());
+    }
+
     /// Reads the current commits of all branches, and returns whether any changed.
     pub fn refresh(&self) -> Result<bool> {
         let mut changed = false;
         let mut new = Vec::with_capacity(self.locations.repositories.len());
         for (number, repository) in self.locations.repositories.iter().enumerate() {
-            let record = repository.current_record()?;
+            let mut record = repository.current_record()?;
             let before = self.state(number);
+            let pinned = self.pinned.lock().clone();
+            if let Some(heads) = pinned.as_ref().and_then(|pinned| pinned.get(number))
+                && record.heads != *heads
+            {
+                record = Arc::new(Record { times: record.times.clone(), heads: heads.clone() });
+            }
             let same =
                 before.as_ref().is_some_and(|before| before.record.times.fetched == record.times.fetched);
             // Only a fetch can change it.
@@ -93,31 +120,46 @@ impl Trees {
     pub fn fetch_states(&self) -> Vec<FetchState> {
         let records: Vec<_> = self.states.lock().iter().map(|state| state.record.clone()).collect();
         let repositories = self.locations.repositories.iter().zip(records).enumerate();
-        let state = |(number, (repository, record)): (usize, (&Repository, Arc<Record>))| FetchState {
-            source: repository.remote.shown.clone(),
-            commits: self.commits(number, &record),
-            fetched: record.times.fetched.map(|moment| moment.clock),
-            stale: repository.warning(&record),
+        let state = |(number, (repository, record)): (usize, (&Repository, Arc<Record>))| {
+            let commits = self.commits(number, &record);
+            FetchState {
+                source: repository.remote.shown.clone(),
+                since: commits.keys().filter_map(|branch| record.times.since.get(&**branch)).max().copied(),
+                commits,
+                fetched: record.times.fetched.map(|moment| moment.clock),
+                failed: record.times.last_failure(),
+                stale: repository.warning(&record),
+            }
         };
         repositories.map(state).collect()
     }
 
     /// The branches of a repository that the locations name, with their commits.
     fn commits(&self, repository: usize, record: &Record) -> BTreeMap<Text, Arc<str>> {
-        let nodes = self.locations.nodes.iter().map(|place| (place, Some(Text::from(MASTER))));
-        let places = nodes.chain(self.locations.classes.iter().map(|place| (place, None)));
         let mut commits = BTreeMap::new();
-        for (place, default) in places {
-            let TreeLocation::Git(branch) = place else { continue };
-            if branch.repository != repository {
-                continue;
-            }
+        for (branch, name) in self.places(repository, None) {
             let all = || record.heads.keys().map(|name| Text::from(name.as_str())).collect();
-            let branches: Vec<Text> = branch.branch.clone().or(default).map_or_else(all, |name| vec![name]);
+            let branches: Vec<Text> = name.map_or_else(all, |name| vec![name]);
             let found = branches.iter().filter_map(|name| self.commit(branch, name));
             commits.extend(found.filter_map(|commit| Some((commit.branch.branch?, commit.commit))));
         }
         commits
+    }
+
+    /// The trees of a repository with their branches; `None` for the branch that an environment names.
+    fn places<'a>(
+        &'a self,
+        repository: usize,
+        schemas: Option<&'a TreeLocation>,
+    ) -> impl Iterator<Item = (&'a Branch, Option<Text>)> {
+        let nodes = self.locations.nodes.iter().chain(schemas).map(|place| (place, Some(Text::from(MASTER))));
+        let places = nodes.chain(self.locations.classes.iter().map(|place| (place, None)));
+        places.filter_map(move |(place, default)| match place {
+            TreeLocation::Git(branch) if branch.repository == repository => {
+                Some((branch, branch.branch.clone().or(default)))
+            }
+            _ => None,
+        })
     }
 
     /// Whether any repository has the requested revision.
@@ -277,7 +319,25 @@ impl Trees {
             return Ok(Vec::new());
         };
         let root = &commit.branch.root;
-        repository.files(&commit.commit, root, &|folders, stem| catalog::is_below(root, folders, stem))
+        let below = |folders: &[String], stem: &str| catalog::is_below(root, folders, stem);
+        repository.files(&commit.commit, root, is_yaml, &below)
+    }
+
+    /// The commit with the schemas of a repository, `None` if the branch does not exist.
+    pub fn schema_commit(&self, branch: &Branch) -> Option<Commit> {
+        self.commit(branch, &branch.branch.clone().unwrap_or_else(|| MASTER.into()))
+    }
+
+    /// The files of YAML and JSON below the root of a commit.
+    pub fn schemas(&self, commit: &Commit) -> Result<Vec<GitFile>> {
+        let Some(repository) = self.locations.repositories.get(commit.branch.repository) else {
+            return Ok(Vec::new());
+        };
+        let root = &commit.branch.root;
+        let below = |folders: &[String], _: &str| {
+            root.is_empty() || folders.join("/").strip_prefix(&**root).is_some_and(is_whole_name)
+        };
+        repository.files(&commit.commit, root, is_yaml_or_json, &below)
     }
 
     fn number(&self, place: usize, branch: &Text) -> TreeId {
@@ -301,6 +361,11 @@ pub fn folders(folder: &Path, read: &[GitFile], files: &Files, limits: TreeLimit
     let top = if folder.ends_with(':') { folder } else { folder + "/" };
     set_sources(&top, read, None, files);
     Folders::of_listing(&top, &catalog::listing(&top, read), limits)
+}
+
+/// Whether what follows the path of a folder leaves its last name whole.
+fn is_whole_name(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
 }
 
 /// Gives the files of a tree their bytes, and removes the files that the commit no longer has.

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Mode, Stop, Whnf};
+use crate::base::error::help::{MergeSlip, NO_BREAK};
 use crate::base::error::{Fault, Kind};
 use crate::base::path::join_path;
 use crate::base::source::Origin;
@@ -384,7 +385,10 @@ impl Evaluator<'_> {
             earlier: MergeKind::of(&earlier.whnf).name(),
             setting: if null { Some("allow_none_override") } else { setting },
             replacing: self.replacing_key(),
-            tight: [&earlier.whnf, &later.whnf].into_iter().any(is_tight),
+            slip: [&earlier.whnf, &later.whnf]
+                .into_iter()
+                .find_map(scalar_slip)
+                .or_else(|| has_dashes(&earlier.whnf, &later.whnf).then_some(MergeSlip::Dashes)),
         };
         let earlier = MergeKind::of(&earlier.whnf).name();
         let fault = self.place(Fault::new(kind), origin, None);
@@ -504,8 +508,34 @@ fn has_rules(slot: &Slot) -> bool {
 }
 
 /// Whether a value is a text such as `port:80`, which may be a key and its value.
-fn is_tight(whnf: &Whnf) -> bool {
-    matches!(whnf, Whnf::Value(Value::Str(text)) if is_tight_mapping(text))
+fn scalar_slip(whnf: &Whnf) -> Option<MergeSlip> {
+    let Whnf::Value(Value::Str(text)) = whnf else { return None };
+    let is_name =
+        |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    if text.contains(&format!(":{NO_BREAK}")) {
+        return Some(MergeSlip::NoBreak);
+    }
+    if is_tight_mapping(text) {
+        return Some(MergeSlip::Tight);
+    }
+    text.split_once('=').is_some_and(|(key, _)| is_name(key.trim())).then_some(MergeSlip::Equals)
+}
+
+/// Whether a list of mappings is merged over a mapping.
+fn has_dashes(earlier: &Whnf, later: &Whnf) -> bool {
+    let is_mapping = |slot: &Slot| match slot {
+        Slot::Map(_) | Slot::Raw(_) => true,
+        Slot::Value(value, _) => value.as_map().is_some(),
+        _ => false,
+    };
+    let items_are = match later {
+        Whnf::List(list) => !list.items.is_empty() && list.items.iter().all(is_mapping),
+        Whnf::Value(Value::List(items)) => {
+            !items.is_empty() && items.iter().all(|item| item.as_map().is_some())
+        }
+        _ => false,
+    };
+    items_are && MergeKind::of(earlier) == MergeKind::Map
 }
 
 /// Whether a reference or a query brings the value, so that a `~` in it removes no item (M11).

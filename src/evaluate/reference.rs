@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::root::RootSlot;
 use super::{Evaluator, Found, Mode, Stop, Whnf};
-use crate::base::error::{Fault, Kind};
+use crate::base::error::{Fault, Kind, article};
 use crate::base::failpoints::failpoint;
 use crate::base::path::list_index;
 use crate::base::source::Origin;
@@ -112,6 +112,7 @@ impl Evaluator<'_> {
             missing: missing.key,
             container: missing.container,
             similar: None,
+            within: None,
         };
         let mut fault = self.place(Fault::new(kind), origin, within);
         if let Some((name, place)) = missing.defined
@@ -125,7 +126,8 @@ impl Evaluator<'_> {
     /// The fault of a missing reference that nothing makes up for, with a similar name if there is one.
     pub(super) fn problem(&mut self, not_found: NotFound) -> Fault {
         let NotFound { mut fault, inside, top } = not_found;
-        let Kind::ReferenceNotFound { reference, missing, similar, .. } = &mut fault.kind else {
+        let Kind::ReferenceNotFound { reference, missing, container, similar, within } = &mut fault.kind
+        else {
             return fault;
         };
         // A fast evaluation is repeated if there are problems.
@@ -144,6 +146,13 @@ impl Evaluator<'_> {
             _ => Vec::new(),
         };
         *similar = self.similar(missing, &names);
+        *within = match &inside {
+            Some(whnf) => without_keys(container, whnf),
+            None if top && similar.is_none() && missing.contains(['.', '/']) => {
+                Some(format!("'{}' separates the keys of a path", self.settings.delimiter))
+            }
+            None => None,
+        };
         fault
     }
 
@@ -299,6 +308,27 @@ impl Evaluator<'_> {
             .map(|origin| (format!("'{parent}'"), origin));
         Missing { inside: Some(container.clone()), container: parent, defined, key, ..Missing::default() }
     }
+}
+
+/// Why a value has no such key, if it is no mapping.
+fn without_keys(path: &str, whnf: &Whnf) -> Option<String> {
+    let items = match whnf {
+        Whnf::List(list) => list.items.len(),
+        Whnf::Value(Value::List(items)) => items.len(),
+        Whnf::Value(value) if value.as_map().is_none() => {
+            let found = if *value == Value::Null { "null".to_owned() } else { article(value.type_name()) };
+            return Some(format!("'{path}' is {found}, and has no keys"));
+        }
+        _ => return None,
+    };
+    Some(match items {
+        0 => format!("'{path}' is an empty list"),
+        1 => format!("'{path}' is a list of 1 item: its number is 0, or -1"),
+        _ => format!(
+            "'{path}' is a list of {items} items: their numbers are 0 to {}, or -{items} to -1",
+            items - 1
+        ),
+    })
 }
 
 /// A missing reference: its fault, and the container in which to search for a similar name if the fault is

@@ -88,6 +88,12 @@ pub fn node_name(found: &FoundFile, settings: &Settings) -> String {
     node_prefix(&found.folder.relative_text(), settings) + &found.stem()
 }
 
+/// The name of a class from its file.
+pub fn class_name(found: &FoundFile) -> String {
+    let prefix = class_prefix(&found.folder.relative_text());
+    without_init(&(prefix.clone() + &found.stem()), prefix.len()).0.to_owned()
+}
+
 /// A node is named after its file. With `compose_node_name` its folders come first, unless the outermost
 /// begins with `_` (S11).
 fn node_prefix(inside: &str, settings: &Settings) -> String {

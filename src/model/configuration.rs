@@ -36,11 +36,9 @@ impl ConfigurationFile {
         let document = compose(text.as_bytes()).map_err(|error| {
             let first = error.first();
             let place = first.site.as_ref().map(|site| Site { path: path.into(), ..site.clone() });
-            let mut fault = fault(first.kind.to_string());
+            let (path, message) = (path.to_owned(), first.kind.to_string());
+            let mut fault = Fault::new(Kind::ConfigFile { path, message, help: first.kind.help() });
             fault.site = place;
-            if let Some(help) = first.kind.help() {
-                fault = fault.note(help, None);
-            }
             Error::from(fault)
         })?;
         match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
@@ -59,8 +57,16 @@ impl ConfigurationFile {
             }
             Value::Null => Ok(None),
             value => {
-                let fault = fault(format!("it must be a mapping, not {}", article(value.type_name())));
-                Err(fault.at_site(Site::file(path)).into())
+                let found = value.type_name();
+                let message = format!("it must be a mapping, not {}", article(found));
+                let kind = Kind::ConfigFile {
+                    path: path.to_owned(),
+                    message,
+                    help: Kind::NotAMapping { found }.help(),
+                };
+                let span = document.root.as_ref().and_then(|root| document.spans.get(root.index as usize));
+                let site = span.map_or_else(|| Site::file(path), |span| Site::at(path, *span));
+                Err(Fault::new(kind).at_site(site).into())
             }
         }
     }
@@ -81,10 +87,20 @@ impl ConfigurationFile {
     pub fn named(path: &Path) -> Result<ConfigurationFile> {
         let path = fs::absolute(None, path).unwrap_or_else(|| path.to_owned());
         let read = ConfigurationFile::read(&path)?;
-        if salt::is_salt_configuration(&path, read.as_ref()) {
-            return salt::read(&path, read);
+        ConfigurationFile::named_as(&path, read)
+    }
+
+    /// The same with another text, which somebody has not saved yet.
+    pub fn named_with(path: &Path, text: String) -> Result<ConfigurationFile> {
+        let read = ConfigurationFile::parse(&fs::display(path), text.into_bytes())?;
+        ConfigurationFile::named_as(path, read)
+    }
+
+    fn named_as(path: &Path, read: Option<ConfigurationFile>) -> Result<ConfigurationFile> {
+        if salt::is_salt_configuration(path, read.as_ref()) {
+            return salt::read(path, read);
         }
-        ConfigurationFile::of_settings(&path, read)
+        ConfigurationFile::of_settings(path, read)
     }
 
     /// A settings file whose options name the folder of the inventory.
@@ -111,7 +127,7 @@ impl ConfigurationFile {
 }
 
 fn fault(path: &str, message: String) -> Fault {
-    Fault::new(Kind::ConfigFile { path: path.to_owned(), message })
+    Fault::new(Kind::ConfigFile { path: path.to_owned(), message, help: None })
 }
 
 /// The folder of the inventory for a settings file at this path. Relative paths begin at the file's folder.

@@ -82,10 +82,19 @@ pub struct ClassEntry {
     pub template: Option<Arc<Template>>,
     /// Whether the name is a pattern of class names (`class_wildcards`), unless a class has this very name.
     pub wild: bool,
-    /// Whether it is written with a dot in front, relative to the class of its file.
-    pub relative: bool,
+    /// The base of a name with a dot in front; `None` for other names.
+    pub relative: Option<RelativeTo>,
     /// Where it is listed.
     pub origin: Origin,
+}
+
+/// The base of a relative name of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RelativeTo {
+    /// The folder of the class that lists it.
+    Folder,
+    /// The name of the node that lists it, whatever folder its file is in.
+    NodeName,
 }
 
 impl ClassEntry {
@@ -97,7 +106,7 @@ impl ClassEntry {
             alternatives: Vec::new(),
             template: None,
             wild: false,
-            relative: false,
+            relative: None,
             origin: Origin::NONE,
         }
     }
@@ -110,13 +119,18 @@ impl ClassEntry {
     /// Why no class has the name, if it has wildcards or a dot in front.
     pub fn missing_note(&self) -> Option<&'static str> {
         if self.wild {
-            Some("it is a pattern, and matches no class")
-        } else if self.relative {
-            Some(
+            return Some("it is a pattern, and matches no class");
+        }
+        match self.relative {
+            Some(RelativeTo::Folder) => Some(
                 "a name that begins with '.' is relative to the folder of its file, and with '..' to the one above",
-            )
-        } else {
-            is_wild(&self.lookup).then_some("with the setting 'class_wildcards: true' it is a pattern")
+            ),
+            Some(RelativeTo::NodeName) => Some(
+                "in the file of a node, a name that begins with '.' is relative to the name of the node, without its last part: write the whole name of the class",
+            ),
+            None => {
+                is_wild(&self.lookup).then_some("with the setting 'class_wildcards: true' it is a pattern")
+            }
         }
     }
 
@@ -514,7 +528,8 @@ pub fn unknown_sections(document: &Document, merge_options: bool) -> Vec<(Kind, 
     {
         let name = crate::base::pystr::str(&entry.key.0);
         let known = SECTIONS.contains(&name.as_str()) || merge_options && name == MERGE_OPTIONS;
-        if !known && !name.starts_with('_') {
+        // Files keep anchors in sections of their own. `_param` is what belongs below `parameters`.
+        if !known && (!name.starts_with('_') || name == "_param") {
             let similar = crate::base::similar::nearest(&name, SECTIONS).map(str::to_owned);
             unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
         }

@@ -92,12 +92,13 @@ pub fn of_settings(settings: &Settings) -> Result<Option<Arc<MergeRules>>, Fault
         }
     };
     if let Some(invalid) = too_many(map.len()) {
-        return Err(invalid.in_setting());
+        return Err(invalid.in_setting("".into()));
     }
     let mut declarations = Vec::with_capacity(map.len());
     for (pattern, value) in map.iter() {
         let declaration = declaration(&pattern.0, value, &settings.delimiter, Origin::NONE);
-        declarations.push(Arc::new(declaration.map_err(InvalidOption::in_setting)?));
+        let word = value.as_str().or(pattern.as_str()).unwrap_or_default();
+        declarations.push(Arc::new(declaration.map_err(|invalid| invalid.in_setting(word.into()))?));
     }
     Ok((!declarations.is_empty()).then(|| Arc::new(MergeRules(declarations))))
 }
@@ -119,9 +120,11 @@ impl InvalidOption {
         Fault::new(Kind::MergeOption { message: self.message, similar: self.similar })
     }
 
-    fn in_setting(self) -> Fault {
-        let message = format!("setting 'merge_options': {}", self.message);
-        Fault::new(Kind::MergeOption { message, similar: self.similar })
+    /// The fault of the setting, at this word of its value.
+    fn in_setting(self, word: Text) -> Fault {
+        let message = format!("in the settings, {}", self.message);
+        let kind = Kind::MergeOption { message, similar: self.similar };
+        Fault { setting: Some(("merge_options", word)), ..Fault::new(kind) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Explains a permission error of the system: which user lacks which right on which path.
+//! Explains an error of the system: which user lacks which right on which path, and where a link leads.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::io;
@@ -12,10 +12,16 @@ use super::fs::{display, reason};
 /// The system's list of users.
 const USERS: &str = "/etc/passwd";
 
-/// The reason of an error. For a permission error, it names the user and the missing right. `wanted` is the
+/// The reason of an error. For a permission error, it names the user and the missing right, for a broken link
+/// its target. `wanted` is the
 /// access that was needed on the path.
 pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> String {
     let message = reason(error);
+    if error.kind() == io::ErrorKind::NotFound
+        && let Ok(target) = path.read_link()
+    {
+        return format!("it is a link to '{}', which does not exist", display(&target));
+    }
     if Errno::from_io_error(error) != Some(Errno::ACCESS) {
         return message;
     }
@@ -25,9 +31,12 @@ pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> Strin
     let right = if wanted.contains(Access::WRITE_OK) { "write" } else { "read" };
     let lacks = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS) == Err(Errno::ACCESS);
     match searched.chain([(path, wanted, right)]).find(|(path, access, _)| lacks(path, *access)) {
-        Some((path, _, right)) => {
+        Some((lacking, access, right)) => {
             let user = user(rustix::process::geteuid().as_raw());
-            format!("{message}: user {user} has no right to {right} '{}'{}", display(path), owner(path))
+            // An error of reading names the path itself.
+            let is_named = lacking == path && access == Access::READ_OK;
+            let what = if is_named { "it".to_owned() } else { format!("'{}'", display(lacking)) };
+            format!("{message}: user {user} has no right to {right} {what}{}", owner(lacking))
         }
         None => message,
     }

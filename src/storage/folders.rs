@@ -4,6 +4,7 @@
 //! In one scan each folder is verified at most once. An answer depends on the versions of the folders that
 //! were consulted for it: a version grows when the names in a folder change.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,18 +25,23 @@ use crate::storage::os::unix::ffi::OsStrExt;
 /// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// Files whose state is in memory, and whether each exists. They count as such in their folders, whatever is on disk.
+pub type Buffers = BTreeMap<PathBuf, bool>;
+
 /// One check of folders.
 pub struct FolderCheck<'a> {
     scan: u64,
     young: SettledBefore,
     /// Called with each folder before it is listed.
     listing: &'a dyn Fn(&Path),
+    /// The files whose state is in memory.
+    buffers: &'a Buffers,
 }
 
 impl<'a> FolderCheck<'a> {
     /// A check within a scan. `listing` is called with each folder before it is listed.
-    pub fn new(scan: u64, listing: &'a dyn Fn(&Path)) -> FolderCheck<'a> {
-        FolderCheck { scan, young: SettledBefore::now(), listing }
+    pub fn new(scan: u64, listing: &'a dyn Fn(&Path), buffers: &'a Buffers) -> FolderCheck<'a> {
+        FolderCheck { scan, young: SettledBefore::now(), listing, buffers }
     }
 }
 
@@ -121,7 +127,8 @@ impl Folders {
 
     fn with_root(root: Folder, fixed: bool, limits: TreeLimits) -> Folders {
         let numbers = FxHashMap::default();
-        let mut folders = Folders { limits, fixed, known: Vec::new(), numbers, with_links: 0, failed: 0 };
+        let known = Vec::new();
+        let mut folders = Folders { limits, fixed, known, numbers, with_links: 0, failed: 0 };
         folders.number(root, &Identities::default());
         folders
     }
@@ -273,6 +280,16 @@ impl Folders {
         true
     }
 
+    /// Makes the next question list the folders of a file again, because a text in memory takes its place or no
+    /// longer does.
+    pub fn distrust_folders_of(&mut self, file: &Path) {
+        for folder in file.ancestors().skip(1) {
+            if let Some(number) = self.numbers.get(folder.as_os_str().as_bytes()) {
+                self.known[*number].distrust();
+            }
+        }
+    }
+
     /// The current version of a folder.
     fn version(&mut self, number: usize, check: &FolderCheck<'_>) -> u64 {
         let known = &mut self.known[number];
@@ -281,7 +298,7 @@ impl Folders {
                 (check.listing)(known.folder.path());
                 self.with_links -= usize::from(known.has_links);
                 self.failed -= usize::from(known.entries.is_err());
-                known.list(self.limits, check.young);
+                known.list(self.limits, check);
                 self.with_links += usize::from(known.has_links);
                 self.failed += usize::from(known.entries.is_err());
             }
@@ -336,9 +353,9 @@ impl KnownFolder {
     }
 
     /// Lists the folder. A link back to a folder above counts as an empty folder (S17).
-    fn list(&mut self, limits: TreeLimits, young: SettledBefore) {
+    fn list(&mut self, limits: TreeLimits, check: &FolderCheck<'_>) {
         let mut reading =
-            Reading { folder: &self.folder, limits, young, links: Vec::new(), has_links: false };
+            Reading { folder: &self.folder, limits, young: check.young, links: Vec::new(), has_links: false };
         (self.fingerprint, self.below) = (None, Identities::default());
         let entries = reading.open().and_then(|(open, mut fingerprint)| {
             let identity = fingerprint.identity();
@@ -356,12 +373,49 @@ impl KnownFolder {
             self.below = self.above.iter().copied().chain([identity]).collect();
             Ok(entries)
         });
+        let entries = with_buffers(entries, self.folder.path(), check.buffers);
         (self.links, self.has_links) = (reading.links, reading.has_links);
         if self.entries != entries {
             self.entries = entries;
             self.version += 1;
         }
     }
+}
+
+/// The names in a folder with those of the files in memory below it, and without those that are deleted there. A
+/// folder that has such a file may be missing.
+fn with_buffers(entries: Result<FolderEntries>, folder: &Path, buffers: &Buffers) -> Result<FolderEntries> {
+    let (mut files, mut inner): (BTreeMap<&OsStr, bool>, BTreeSet<&OsStr>) = Default::default();
+    let below = buffers.iter().filter_map(|(path, exists)| Some((path.strip_prefix(folder).ok()?, *exists)));
+    for (path, exists) in below.filter(|(path, _)| !path.iter().any(|name| is_left_out(name.as_bytes()))) {
+        let mut names = path.iter();
+        match (names.next(), names.next()) {
+            (Some(file), None) if stem(file.as_bytes()).is_some() => drop(files.insert(file, exists)),
+            (Some(folder), Some(_)) if exists => drop(inner.insert(folder)),
+            _ => {}
+        }
+    }
+    if files.is_empty() && inner.is_empty() {
+        return entries;
+    }
+    let mut entries = match entries {
+        Err(error) if matches!(error.first().kind, Kind::DirectoryNotFound { .. }) => {
+            FolderEntries::default()
+        }
+        entries => entries?,
+    };
+    let others = entries.files.iter().filter(|known| !files.contains_key(&***known)).cloned();
+    let there = files.iter().filter(|(_, exists)| **exists).map(|(name, _)| Arc::from(*name));
+    entries.files = sorted(others.chain(there).collect(), |file| stem(file).unwrap_or_default());
+    let new = inner.into_iter().filter(|name| !entries.inner.iter().any(|known| **known == **name));
+    let new = new.map(Arc::from);
+    entries.inner = sorted(entries.inner.iter().cloned().chain(new).collect(), |folder| folder);
+    Ok(entries)
+}
+
+/// Whether no file and no folder with this name counts (S17).
+fn is_left_out(name: &[u8]) -> bool {
+    name.starts_with(b".") || matches!(name, b"CVS" | b"SCCS")
 }
 
 fn limit_error(folder: &Folder, what: &str, limit: usize, setting: &'static str) -> Error {
@@ -476,7 +530,8 @@ fn sorted(mut names: Vec<Arc<OsStr>>, part: fn(&[u8]) -> &[u8]) -> FileNames {
 
 /// Lists the `.yml` and `.yaml` files of trees once, and follows links.
 pub fn list(roots: &[PathBuf], limits: TreeLimits) -> Result<Listing> {
-    let check = FolderCheck::new(1, &|_| ());
+    let none = Buffers::new();
+    let check = FolderCheck::new(1, &|_| (), &none);
     let mut listing = Listing::default();
     for root in roots {
         listing.folders.extend(Folders::new(root, limits).all(&|_| true, &check, &mut Vec::new())?.folders);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
@@ -84,6 +84,12 @@ impl DiskFingerprint {
     /// The device and inode, which identify a file or folder.
     pub fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
+    }
+    /// The time of the last change: of the content, the name, the owner or the mode.
+    pub fn changed(&self) -> SystemTime {
+        let (seconds, nanoseconds) = self.changed;
+        let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
+        UNIX_EPOCH + Duration::new(u64::try_from(seconds).unwrap_or(0), nanoseconds)
     }
     /// Whether the file may be written under another name.
     pub fn has_hard_links(&self) -> bool {
@@ -317,6 +323,23 @@ pub fn percent_encoded(path: &str) -> String {
     out
 }
 
+/// The text that percent encoding stands for; `None` if it is damaged, or no text.
+pub fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let code = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// A path for messages.
 pub fn display(path: &Path) -> String {
     path.to_string_lossy().into_owned()
@@ -361,8 +384,8 @@ pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&
 /// The fault for an unreadable or missing folder. For a missing one it suggests a sibling with a similar
 /// name; if its parents are missing too, a sibling of the highest missing one.
 pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
+    let message = reason_at(folder, Access::READ_OK, error);
     if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-        let message = reason_at(folder, Access::READ_OK, error);
         return Fault::new(Kind::DirectoryUnreadable { path: display(folder), message });
     }
     let is_there = |folder: &&Path| folder.parent().is_none_or(|parent| parent.try_exists().unwrap_or(true));
@@ -380,7 +403,7 @@ pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
     let similar = similar.map(|similar| {
         if highest == folder { similar.to_owned() } else { display(&highest.with_file_name(similar)) }
     });
-    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message, similar })
 }
 
 /// The path without links and `..`, if it exists.
@@ -410,6 +433,15 @@ pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
     let joined = base.unwrap_or_default().join(path);
     let absolute = if joined.has_root() { joined } else { std::env::current_dir().ok()?.join(joined) };
     Some(lexical(&absolute))
+}
+
+/// The path from a folder to a file, with `..` where it leads up, between their real paths as far as they exist.
+pub fn real_relative(path: &Path, folder: &Path) -> PathBuf {
+    let [path, folder] = [path, folder].map(|path| real(path).unwrap_or_else(|| lexical(path)));
+    let [path, folder] = [&path, &folder].map(|path| path.components().collect::<Vec<_>>());
+    let same = path.iter().zip(&folder).take_while(|(one, other)| one == other).count();
+    let up = folder[same..].iter().map(|_| Component::ParentDir);
+    up.chain(path[same..].iter().copied()).collect()
 }
 
 fn uri_type(setting: &'static str, value: &Value) -> crate::base::error::Error {

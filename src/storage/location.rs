@@ -43,6 +43,10 @@ pub struct TreeLocations {
     pub classes: Vec<TreeLocation>,
     /// The environments of `env_overrides`, with indexes into `classes`.
     overrides: Vec<(Key, usize)>,
+    /// The schemas of parameters, if there is a place for them.
+    pub schemas: Option<TreeLocation>,
+    /// The folders of formulas that have schemas.
+    pub formulas: Vec<PathBuf>,
     pub repositories: Vec<Repository>,
     /// The revision that replaces the folders in its repository.
     pub revision: Option<Arc<Revision>>,
@@ -138,7 +142,46 @@ impl TreeLocations {
             }
         }
         locations.check_apart()?;
+        locations.add_schemas(settings)?;
         Ok(locations)
+    }
+
+    /// Adds the places of schemas. By default they are beside the nodes.
+    fn add_schemas(&mut self, settings: &Settings) -> Result<()> {
+        const SETTING: &str = "schemas_uri";
+        let base = settings.inventory_base_uri.as_deref();
+        let placed = |folders: Vec<PathBuf>, revision: Option<&Arc<Revision>>| match revision {
+            Some(revision) => folders.into_iter().map(|folder| revision.place(folder)).collect(),
+            None => folders,
+        };
+        if !settings.formula_schemas.is_empty() {
+            let formulas = fs::roots(base, &Value::texts(&settings.formula_schemas), "formula_schemas")?;
+            self.formulas = placed(formulas, self.revision.as_ref());
+        }
+        self.schemas = match (&settings.schemas_uri, &self.nodes) {
+            (Value::Map(map), _) => {
+                let options = TreeOptions { setting: SETTING, maps: &[map] };
+                let branch = Some(MASTER.into());
+                Some(if &*settings.storage_type == "yaml_fs" {
+                    TreeLocation::Git(self.branch(settings, options, branch)?)
+                } else {
+                    self.location(settings, options, branch)?
+                })
+            }
+            // Relative to the folder that has the nodes.
+            (Value::Str(name), Some(TreeLocation::Git(nodes))) if !nodes.root.is_empty() => {
+                let above = nodes.root.rsplit_once('/').map_or("", |(above, _)| above);
+                let root = format!("{above}/{}", name.trim_matches('/'));
+                let root = root.trim_start_matches('/').into();
+                Some(TreeLocation::Git(Branch { root, ..nodes.clone() }))
+            }
+            (Value::Null, _) | (_, Some(TreeLocation::Git(_)) | None) => None,
+            (uri, Some(TreeLocation::Folders(_))) => {
+                let folders = fs::roots(base, uri, SETTING)?;
+                Some(TreeLocation::Folders(placed(folders, self.revision.as_ref())))
+            }
+        };
+        Ok(())
     }
 
     /// The index in `classes` for an environment.
@@ -152,6 +195,15 @@ impl TreeLocations {
             environment => Key(environment.clone()),
         };
         self.overrides.iter().find(|(known, _)| *known == named).map_or(0, |(_, location)| *location)
+    }
+
+    /// Whether a path is in a folder of schemas.
+    pub fn has_schema(&self, path: &Path) -> bool {
+        let folders = match &self.schemas {
+            Some(TreeLocation::Folders(folders)) => &folders[..],
+            _ => &[],
+        };
+        folders.iter().chain(&self.formulas).any(|folder| path.starts_with(folder))
     }
 
     /// The folders of all locations.

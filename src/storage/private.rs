@@ -33,9 +33,21 @@ impl PrivateFolder {
         Ok(PrivateFolder { path: path.to_owned(), file })
     }
 
-    /// Opens a folder. A missing one is created, with its parents, for this user alone.
+    /// Opens a folder. A missing one is created, with its parents, for this user alone. Root creates none inside of
+    /// a folder of another user, who could not use it.
     pub fn make(path: &Path) -> Result<PrivateFolder, String> {
         use crate::storage::os::unix::fs::DirBuilderExt as _;
+        let own = rustix::process::geteuid();
+        let above = path.ancestors().find_map(|above| rustix::fs::stat(above).ok());
+        if let Some(theirs) =
+            above.map(|above| above.st_uid).filter(|theirs| own.as_raw() == 0 && *theirs != 0)
+        {
+            let path = display(path);
+            return Err(format!(
+                "{path}: its folder belongs to another user; run this as user {}",
+                user(theirs)
+            ));
+        }
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| message(path, error))?;
         PrivateFolder::open(path)
@@ -74,6 +86,14 @@ impl PrivateFolder {
         });
         written.map_err(|error| message(&self.path.join(name), error))
     }
+
+    /// Removes a file, if it exists.
+    pub fn remove(&self, name: &OsStr) -> Result<(), String> {
+        match unlinkat(&self.file, name, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => Err(message(&self.path.join(name), error.into())),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Fails unless an open file is of this kind, belongs to this user, and nobody else may write it.
@@ -84,10 +104,13 @@ fn check(file: &File, path: &Path, kind: FileType) -> Result<(), String> {
     if FileType::from_raw_mode(stat.st_mode) != kind {
         Err(format!("{path}: it is not a regular file"))
     } else if stat.st_uid != own {
-        let (theirs, own) = (user(stat.st_uid), user(own));
-        Err(format!(
-            "{path}: it belongs to user {theirs}, and not to user {own}; remove it, or run: chown {own} '{path}'"
-        ))
+        let (theirs, name) = (user(stat.st_uid), user(own));
+        let way_out = match own {
+            // Its user may be that of a master, and needs it.
+            0 => format!("run this as user {theirs}"),
+            _ => format!("remove it, or run: chown {name} '{path}'"),
+        };
+        Err(format!("{path}: it belongs to user {theirs}, and not to user {name}; {way_out}"))
     } else if stat.st_mode & 0o022 != 0 {
         Err(format!(
             "{path}: others may write it (mode {:04o}); run: chmod go-w '{path}'",
@@ -171,6 +194,10 @@ mod tests {
         assert!(text.contains("/a/b/record: it belongs to user "), "{text}");
         std::os::unix::fs::chown(&folder.path, Some(OTHER), None).expect("root");
         assert!(PrivateFolder::open(&folder.path).is_err());
+        // The other user could not use what root makes there.
+        let text = PrivateFolder::make(&folder.path.join("c/d")).expect_err("it is refused");
+        assert!(text.contains("/c/d: its folder belongs to another user; run this as user "), "{text}");
+        assert!(!folder.path.join("c").exists());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! whether another process has fetched since. Fetching needs the lock, reading does not. The form is JSON; a
 //! file that does not fit the type, as of another version, counts as none.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ impl Moment {
 
     /// The time since an earlier moment; `None` for a later one, and after the clock was set back or the system
     /// started anew.
-    fn since(self, earlier: Moment) -> Option<Duration> {
+    pub fn since(self, earlier: Moment) -> Option<Duration> {
         let by_clock = self.clock.duration_since(earlier.clock).ok()?;
         Some(by_clock.max(self.uptime.checked_sub(earlier.uptime)?))
     }
@@ -84,6 +85,12 @@ pub struct FetchTimes {
     pub fetched: Option<Moment>,
     /// The last fetch, if it failed.
     pub failure: Option<FailedFetch>,
+    /// Start of the last fetch that failed, also if a later one succeeded. An earlier version does not know it.
+    #[serde(default)]
+    pub failed: Option<SystemTime>,
+    /// Start of the fetch that brought the current commit of each branch.
+    #[serde(default)]
+    pub since: BTreeMap<String, SystemTime>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -194,6 +201,11 @@ impl FetchTimes {
         }
     }
 
+    /// Start of the last fetch that failed.
+    pub fn last_failure(&self) -> Option<SystemTime> {
+        self.failure.as_ref().map(|failure| failure.began.clock).or(self.failed)
+    }
+
     /// The time of the last successful fetch, for messages.
     pub fn age_note(&self) -> Option<String> {
         let time = jiff::Timestamp::try_from(self.fetched?.clock).unwrap_or_default();
@@ -214,6 +226,15 @@ impl RecordFile {
         let text = serde_json::to_vec(record).map_err(|error| error.to_string())?;
         let folder = PrivateFolder::make(self.path.parent().unwrap_or(Path::new("/")))?;
         folder.replace(self.path.file_name().unwrap_or_default(), &text, 0o600)
+    }
+
+    /// Removes the record, if there is one.
+    pub fn remove(&self) -> Result<(), String> {
+        let Some((folder, name)) = self.path.parent().zip(self.path.file_name()) else { return Ok(()) };
+        match fingerprint(&self.path) {
+            Ok(_) => PrivateFolder::open(folder)?.remove(name),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Waits for the lock; `None` if another process holds it for longer than `wait`.
@@ -272,7 +293,7 @@ mod tests {
         let now = Moment::now();
         let due = |clock: SystemTime, uptime: Duration, interval| {
             let fetched = Some(Moment { clock, uptime });
-            FetchTimes { fetched, failure: None }.is_due(now, interval)
+            FetchTimes { fetched, ..FetchTimes::default() }.is_due(now, interval)
         };
         let earlier = now.clock - MINUTE;
         let uptime =

@@ -20,6 +20,7 @@ use super::fs::{DiskFingerprint, SettledBefore, display, reason};
 use super::{beneath, permissions};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
+use crate::storage::git::exclude_file;
 use crate::storage::os::unix::fs::MetadataExt;
 
 /// The lock file in the root folder of a tree. It is hidden, so it is no node and no class.
@@ -216,9 +217,23 @@ fn open_lock(folder: &Path, path: &Path) -> io::Result<File> {
         created => {
             let file = created?;
             permissions::set_lock_permissions(&fs::metadata(folder)?, &file)?;
+            exclude_from_git(folder);
             Ok(file)
         }
     }
+}
+
+/// Keeps a new lock file out of `git status`: adds its name to the file `info/exclude` of the repository. The lock
+/// works without it, so a failure is none.
+fn exclude_from_git(folder: &Path) {
+    let Some(path) = exclude_file(folder) else { return };
+    let before = fs::read(&path).unwrap_or_default();
+    if before.split(|byte| *byte == b'\n').any(|line| line == LOCK.as_bytes()) {
+        return;
+    }
+    let line_break = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(format!("{line_break}{LOCK}\n").as_bytes()));
 }
 
 /// Opens the lock file of another tree above or below, if there is one that this user may lock. In a folder

@@ -458,7 +458,7 @@ pub(super) fn analyze(text: &str) -> ScalarAnalysis {
         };
     }
     if !bytes.iter().all(|byte| is_printable(*byte)) {
-        let multiline = text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        let multiline = text.contains(super::is_break);
         return ScalarAnalysis { multiline, ..ScalarAnalysis::default() };
     }
     let blank_at = |index: usize| bytes.get(index).is_none_or(|byte| matches!(byte, b' ' | b'\n'));

@@ -23,6 +23,11 @@ use crate::base::value::{Map, Value};
 use compose::{Data, Node};
 pub use slip::is_tight_mapping;
 
+/// The line breaks of YAML 1.1.
+pub fn is_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.
 pub fn parse_value(text: &str) -> Result<Value> {
     if let Some(value) = word(text) {

@@ -60,6 +60,29 @@ pub enum NodeForm {
     BlockMapping(Vec<OutlineEntry>),
 }
 
+impl OutlineNode {
+    /// The end of its last scalar: a block collection has everything in it. An empty value there may have no
+    /// position; then it is the end of its key, or the beginning of the list.
+    pub fn end_of_all(&self) -> usize {
+        let (mut node, mut end) = (self, self.end);
+        loop {
+            node = match &node.form {
+                NodeForm::BlockMapping(pairs) => {
+                    let Some(pair) = pairs.last() else { return end };
+                    end = end.max(pair.key.end);
+                    &pair.value
+                }
+                NodeForm::BlockSequence(items) => {
+                    let Some(item) = items.last() else { return end };
+                    item
+                }
+                _ => return end,
+            };
+            end = end.max(node.end);
+        }
+    }
+}
+
 /// An entry of a mapping.
 #[derive(Debug)]
 pub struct OutlineEntry {

@@ -3,7 +3,7 @@
 //! `PyYAML` rejects the text where the grammar fails, often a line below the slip. The help names the line and
 //! the mark that is missing. It never contains a word of the file, because that may be a password.
 
-use crate::base::error::help::{NO_BREAK, NO_BREAK_HELP};
+use crate::base::error::help::{NO_BREAK, NO_BREAK_HELP, SMART_QUOTES, SMART_QUOTES_HELP};
 use crate::base::error::{Error, Fault, Kind, Note};
 use crate::base::source::Site;
 
@@ -37,7 +37,11 @@ pub(super) fn explain(mut error: Error, bytes: &[u8]) -> Error {
             let end = message.find(" while ").unwrap_or(message.len());
             let (problem, context) = (&message[..end], message[end..].trim_start());
             *help = place.help(problem, context);
-            if (problem, context) == (END_OF_TEXT, IN_QUOTES) {
+            if let Some(line) = place.conflict_marker() {
+                // The grammar fails on a line below it.
+                fault.site = Some(Site { line, column: 1, length: 0, path: site.path.clone() });
+                fault.notes.clear();
+            } else if (problem, context) == (END_OF_TEXT, IN_QUOTES) {
                 report_at_opening(fault);
             }
         }
@@ -81,13 +85,18 @@ impl<'t> SlipPlace<'t> {
         self.lines.get(self.line).copied().unwrap_or_default()
     }
 
+    /// The number of the first line that is a marker of a conflict.
+    fn conflict_marker(&self) -> Option<u32> {
+        let index = self.lines.iter().position(|line| is_conflict_marker(line))?;
+        u32::try_from(index + 1).ok()
+    }
+
     fn help(&self, problem: &str, context: &str) -> Option<String> {
         if self.rest.starts_with('\t') || self.indentation_has_tab() {
             return Some("indent with spaces, not with a tab".into());
         }
-        if let Some(marker) = self.lines.iter().position(|line| is_conflict_marker(line)) {
-            let help = "is a marker of a conflict of git: resolve it, and remove the markers";
-            return Some(format!("line {} {help}", marker + 1));
+        if self.conflict_marker().is_some() {
+            return Some("this is a marker of a conflict of git: resolve it, and remove the markers".into());
         }
         // A no-break space looks like a space, and is a letter.
         let near = self.begun.unwrap_or(self.line).min(self.line);
@@ -111,7 +120,13 @@ impl<'t> SlipPlace<'t> {
         };
         let begun = self.begun.map_or(0, |line| line + 1);
         match (problem, context) {
+            (NO_VALUES | NO_COMMA_IN_LIST | NO_COMMA_IN_MAPPING, _) if self.has_smart_quotes() => {
+                Some(SMART_QUOTES_HELP.into())
+            }
             (NO_TOKEN, _) => quotes(self.rest.chars().next()?, ""),
+            (UNDEFINED_ALIAS, _) if self.before.trim_end().ends_with("<<:") => Some(
+                "the anchor has to stand above, in this file: '&name' behind the key of the mapping".into(),
+            ),
             (UNDEFINED_ALIAS, _) | (_, IN_ALIAS) => {
                 quotes('*', "; without them it refers to an anchor ('&name')")
             }
@@ -164,6 +179,11 @@ impl<'t> SlipPlace<'t> {
             format!("a space is missing after the '-' at line {number}")
         } else if has_tight_colon(line) {
             format!("a space is missing after the ':' at line {number}")
+        } else if above.is_some_and(|above| has_value(self.lines[above])) {
+            format!(
+                "a ':' is missing at line {number}; or the line continues the text above it: indent it more, or \
+                 write '|' behind the key and the text below it"
+            )
         } else {
             format!("a ':' is missing at line {number}")
         })
@@ -204,6 +224,14 @@ impl<'t> SlipPlace<'t> {
         Some(format!("the quotes close here; between them, write {written} for {quote}"))
     }
 
+    /// Whether a value of the line begins with quotes of a word processor.
+    fn has_smart_quotes(&self) -> bool {
+        self.before.match_indices(SMART_QUOTES).any(|(at, _)| {
+            let before = self.before[..at].trim_end();
+            before.is_empty() || before.ends_with([':', '-', '[', '{', ','])
+        })
+    }
+
     fn indentation_has_tab(&self) -> bool {
         let line = self.whole();
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -220,6 +248,11 @@ pub fn is_tight_mapping(text: &str) -> bool {
 fn begins_block_text(line: &str) -> bool {
     let end = line.trim_end().trim_end_matches(['-', '+']);
     end.ends_with(" |") || end.ends_with(" >")
+}
+
+/// Whether a line has a key and a text behind it, which further lines may continue.
+fn has_value(line: &str) -> bool {
+    line.split_once(": ").is_some_and(|(_, value)| value.trim().starts_with(|c| !"{[|>&*!#\"'".contains(c)))
 }
 
 /// Whether git wrote the line into a file with a conflict.

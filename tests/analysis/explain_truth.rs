@@ -350,8 +350,9 @@ enum Before<'s> {
 fn before(trace: &ValueTrace) -> Before<'_> {
     let Some((last, earlier)) = trace.steps.split_last() else { return Before::Unknown };
     let plain = |written: &Value| !format!("{written:?}").contains(['$', '%', '@', '<', '(']);
-    // The prefix may be on a key further up, which stays.
+    // The prefix may be on a key further up, which stays. In a list, the next item takes the place.
     if !last.counts
+        || trace.path.last().is_some_and(|Key(key)| matches!(key, Value::Int(_)))
         || (last.path.len() > 1 && !last.prefix.is_empty())
         || last.path.len() != trace.path.len()
         || !matches!(last.effect, Effect::Sets | Effect::Replaces | Effect::Extends)

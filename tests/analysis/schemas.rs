@@ -6,8 +6,12 @@ use std::path::Path;
 
 use reclass::compare::ProgramComparison;
 use reclass::diff::Difference;
+use reclass::docs::Documentation;
 use reclass::explain::Explanation;
+use reclass::file_schemas::{FILE_SCHEMAS, file_schema};
+use reclass::impact::Impact;
 use reclass::report::Finding;
+use reclass::status::Status;
 use reclass::test::TestReport;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -27,12 +31,27 @@ fn schemas_are_those_of_the_types() {
         ("lint", schema::<Vec<Finding>>("lint")),
         ("test", schema::<TestReport>("test")),
         ("diff", schema::<Difference>("diff")),
+        ("impact", schema::<Impact>("impact")),
+        ("status", schema::<Status>("status")),
         ("compare", schema::<ProgramComparison>("compare")),
+        ("docs", schema::<Documentation>("docs")),
     ] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{verb}.json"));
-        if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
-            std::fs::write(&path, &schema).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), schema, "RECLASS_UPDATE_DOCS=1 writes it");
+        check(verb, &schema);
     }
+}
+
+#[test]
+fn schemas_of_files_are_those_that_the_program_prints() {
+    for name in FILE_SCHEMAS {
+        check(name, &format!("{}\n", reclass::json::dumps(&file_schema(name).unwrap(), true).trim_end()));
+    }
+}
+
+/// Compares a file of `docs/schemas` with a text, or writes it.
+fn check(name: &str, schema: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{name}.json"));
+    if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, schema).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), schema, "RECLASS_UPDATE_DOCS=1 writes it");
 }

@@ -16,7 +16,7 @@ use reclass::error::Result;
 use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::test::{TestQuestion, TestReport, junit, test, text};
-use reclass::value::Map;
+use reclass::value::{Map, Value};
 
 /// Writes an inventory, and returns the options that name it.
 fn written(base: &Path, text: &str) -> Map {
@@ -158,6 +158,18 @@ fn junit_is_xml_whatever_the_names_are() {
     assert!(lines[1].contains("'file': 'tests/web.yml', 'line': '1'"), "{said}");
     assert!(lines[2].contains("'error'") && lines[2].contains("node-not-found"), "{said}");
     assert!(lines[3].ends_with("[]"), "{said}");
+}
+
+#[test]
+fn an_annotation_has_all_lines_of_an_error() {
+    let (folder, options) = place("- {name: all, node: web*, expect: {port: 80}}\n");
+    write(&folder.path().join("nodes/web1.yml"), "parameters: {a: '${one}', b: '${two}'}\n");
+    let mut options = options;
+    options.insert("group_errors".into(), Value::Bool(true));
+    let report = run(&options, TestQuestion::default()).unwrap();
+    let text = reclass::report::github(&report.findings(), folder.path().to_str().unwrap());
+    assert!(text.contains("'${one}'") && text.contains("%0A"), "{text}");
+    assert!(!text.contains("\\n") && text.lines().all(|line| line.starts_with("::error ")), "{text}");
 }
 
 #[test]

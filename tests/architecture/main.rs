@@ -24,12 +24,14 @@ const ROOMS: [&str; 9] =
     ["base", "yaml", "storage", "model", "evaluate", "engine", "output", "analysis", "edit"];
 
 /// Type names with several definitions, each of which means the same thing, and their files.
-const SHARED_NAMES: [(&str, [&str; 2]); 5] = [
+const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
     ("Inventory", ["crates/python/src/inventory.rs", "src/engine/mod.rs"]),
     ("Iter", ["src/base/keys.rs", "src/base/table.rs"]),
     // The names that `rustix` has, and those of the watch where there is none.
     ("Result", ["crates/closed/src/lib.rs", "src/base/error.rs"]),
     ("RawDir", ["crates/closed/src/lib.rs", "src/storage/os.rs"]),
+    // Those of a library without schemas.
+    ("Schemas", ["src/analysis/schema/check.rs", "src/analysis/schema/none.rs"]),
     ("Watch", ["src/storage/watch/inotify.rs", "src/storage/watch/none.rs"]),
 ];
 

@@ -227,6 +227,9 @@ fn a_panic_in_an_edit_leaves_the_old_file_and_no_lock() {
             let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
             assert_eq!(names.collect::<Vec<_>>(), ["overrides.yml"], "point {at}: nothing else is left");
         }
-        assert_eq!(seen.iter().collect::<Vec<_>>(), ["a text is changed", "half of a file is written"]);
+        // The others are those of the engine, which renders the nodes that the edit touches.
+        for name in ["a text is changed", "folders were listed", "half of a file is written"] {
+            assert!(seen.contains(name), "{seen:?}");
+        }
     });
 }

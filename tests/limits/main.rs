@@ -250,7 +250,7 @@ const ALL: &[Hostile] = &[
         "a link to nothing as a class",
         |base| symlink("gone", base.join("classes/c.yml")).unwrap(),
         "file-unreadable",
-        "no such file",
+        "does not exist",
     ),
     hostile(
         "a folder that links to itself",

@@ -7,23 +7,71 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
-use reclass::error::Result;
+use reclass::configuration::ConfigurationFile;
+use reclass::error::{Fault, Result, Warning};
+use reclass::lint::OptionsFile;
+use reclass::source::Site;
 use reclass::value::{Map, Value};
-use reclass_lsp::{FoundInventory, serve};
+use reclass_lsp::{FoundInventory, Texts, serve};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 /// The longest that a test waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const SETTINGS: &str = "reclass-config.yml";
 
 /// The options of an inventory in a folder.
 pub fn options(base: &Path) -> Map {
     Map::from_iter([("inventory_base_uri".into(), Value::text(base.to_str().unwrap()))])
 }
 
-fn find(folder: &Path) -> Option<Result<FoundInventory>> {
+/// A settings file. The place of a setting is its line.
+pub struct Settings {
+    path: String,
+    text: String,
+}
+
+impl OptionsFile for Settings {
+    fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
+        settings.iter().map(|warning| self.placed(warning.clone())).collect()
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        (path == self.path).then(|| self.text.clone())
+    }
+
+    fn placed(&self, fault: Fault) -> Fault {
+        let Some((name, part)) = fault.setting().filter(|_| fault.site.is_none()) else { return fault };
+        let number = |found: Option<usize>| found.and_then(|line| u32::try_from(line + 1).ok());
+        let of_part = part.and_then(|part| number(self.text.lines().position(|line| line.contains(part))));
+        let line = of_part.or_else(|| number(self.text.lines().position(|line| line.starts_with(name))));
+        let column = if of_part.is_some() { 5 } else { 1 };
+        match line {
+            Some(line) => fault.at_site(Site { line, column, ..Site::file(&*self.path) }),
+            None => fault,
+        }
+    }
+}
+
+/// The inventory in a folder, with the options of its settings file.
+pub fn found_in(base: &Path, texts: &Texts<'_>) -> Result<FoundInventory> {
+    let (path, mut all) = (base.join(SETTINGS), options(base));
+    let text = texts(&path).or_else(|| std::fs::read_to_string(&path).ok()).unwrap_or_default();
+    let path = path.to_str().unwrap().to_owned();
+    if let Some(file) = ConfigurationFile::parse(&path, text.clone().into_bytes())? {
+        all.extend(file.options);
+        // A relative one would be below the folder of the tests.
+        all.extend(options(base));
+        all.insert("config_file".into(), Value::text(path.as_str()));
+    }
+    Ok(FoundInventory { folder: base.to_owned(), options: all, file: Arc::new(Settings { path, text }) })
+}
+
+/// The inventory around a folder.
+pub fn find(folder: &Path, texts: &Texts<'_>) -> Option<Result<FoundInventory>> {
     let base = folder.ancestors().find(|folder| folder.join("nodes").is_dir())?;
-    Some(Ok(FoundInventory { folder: base.to_path_buf(), options: options(base), file: Arc::new(()) }))
+    Some(found_in(base, texts))
 }
 
 /// An editor with one inventory.
@@ -37,6 +85,12 @@ pub struct Editor {
     pub diagnostics: BTreeMap<String, Vec<Json>>,
     /// The last status of each file.
     pub status: BTreeMap<String, Json>,
+    /// The last edit that the server asked for.
+    pub edit: Json,
+    /// What the server told people.
+    pub messages: Vec<String>,
+    /// What the server asked the client to tell of.
+    pub registered: Json,
     /// The file and the position of the mark.
     pub mark: (String, Json),
 }
@@ -78,6 +132,9 @@ impl Editor {
             versions: 0,
             diagnostics: BTreeMap::new(),
             status: BTreeMap::new(),
+            edit: Json::Null,
+            messages: Vec::new(),
+            registered: Json::Null,
             mark: (String::new(), Json::Null),
         };
         let root = editor.uri("");
@@ -149,7 +206,22 @@ impl Editor {
 
     fn receive(&mut self) -> Message {
         let message = self.client.receiver.recv_timeout(PATIENCE).expect("an answer");
-        if let Message::Notification(notification) = &message {
+        self.note(&message);
+        message
+    }
+
+    /// Keeps what the server tells.
+    fn note(&mut self, message: &Message) {
+        if let Message::Request(request) = message {
+            match request.method.as_str() {
+                "workspace/applyEdit" => self.edit = request.params["edit"].clone(),
+                "client/registerCapability" => {
+                    self.registered = request.params["registrations"].clone();
+                }
+                _ => {}
+            }
+        }
+        if let Message::Notification(notification) = message {
             let name = |uri: &Json| {
                 let uri = uri.as_str().unwrap_or_default().to_owned();
                 uri.strip_prefix(&format!("{}/", self.uri(""))).map(str::to_owned).unwrap_or(uri)
@@ -161,11 +233,13 @@ impl Editor {
                     let found = params["diagnostics"].as_array().unwrap().clone();
                     self.diagnostics.insert(file, found);
                 }
+                "window/showMessage" => {
+                    self.messages.push(params["message"].as_str().unwrap().to_owned());
+                }
                 "reclass/status" => drop(self.status.insert(file, params.clone())),
                 _ => {}
             }
         }
-        message
     }
 
     /// Waits until a check has the result that the test needs.
@@ -173,7 +247,17 @@ impl Editor {
         let begun = std::time::Instant::now();
         while !is(self) {
             assert!(begun.elapsed() < PATIENCE, "{what}: {:?}", self.diagnostics);
-            self.receive();
+            let message = self.client.receiver.recv_timeout(PATIENCE);
+            self.note(&message.unwrap_or_else(|_| panic!("{what}: {:?}", self.diagnostics)));
+        }
+    }
+
+    /// Takes what the server told, and waits a moment if there is nothing.
+    pub fn listen(&mut self) {
+        let mut message = self.client.receiver.recv_timeout(Duration::from_millis(50));
+        while let Ok(told) = message {
+            self.note(&told);
+            message = self.client.receiver.recv_timeout(Duration::ZERO);
         }
     }
 
@@ -191,6 +275,15 @@ impl Editor {
             "context": { "includeDeclaration": false },
         });
         self.ask(method, params)
+    }
+
+    /// Waits until the answer to a question about the mark is empty.
+    pub fn until_empty(&mut self, method: &str) {
+        let begun = std::time::Instant::now();
+        while !self.at_mark(method).as_array().is_none_or(Vec::is_empty) {
+            assert!(begun.elapsed() < PATIENCE, "{method}");
+            self.listen();
+        }
     }
 
     /// The codes of the diagnostics of a file.

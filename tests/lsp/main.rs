@@ -1,9 +1,16 @@
 //! The language server, asked by an editor in memory: each answer, unsaved text, broken text, and a random walk
 //! whose diagnostics are those of lint over the same texts.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and may panic")]
+#![allow(clippy::print_stdout, reason = "a test says how much it tried")]
 
+mod corpus;
 mod editor;
+mod extracting;
+mod queue;
+mod relations;
 mod renaming;
+mod settings;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,18 +118,26 @@ fn hover_shows_a_value_and_hides_a_secret() {
 
 /// The completions at the mark in a text, `TEXT=DETAIL`. The file was right before, as when somebody types.
 fn completions(file: &str, marked: &str) -> String {
-    let mut editor = Editor::open(SMALL);
+    completions_in(SMALL, file, marked)
+}
+
+fn completions_in(files: &str, file: &str, marked: &str) -> String {
+    let item = |item: &serde_json::Value| {
+        let text = item["textEdit"]["newText"].as_str().unwrap();
+        format!("{text}={}", item["detail"].as_str().unwrap_or_default())
+    };
+    let found = completion_items(files, file, marked);
+    found.as_array().unwrap().iter().map(item).collect::<Vec<_>>().join(" ")
+}
+
+fn completion_items(files: &str, file: &str, marked: &str) -> serde_json::Value {
+    let mut editor = Editor::open(files);
     let before = std::fs::read_to_string(editor.path(file)).unwrap();
     editor.open_file(file, &before);
     editor.until("the file", |editor| editor.status.contains_key(file));
     editor.put(file, &marked.replace("$0", ""));
     editor.mark = (file.to_owned(), editor::position(marked));
-    let found = editor.at_mark("textDocument/completion");
-    let item = |item: &serde_json::Value| {
-        let text = item["textEdit"]["newText"].as_str().unwrap();
-        format!("{text}={}", item["detail"].as_str().unwrap_or_default())
-    };
-    found.as_array().unwrap().iter().map(item).collect::<Vec<_>>().join(" ")
+    editor.at_mark("textDocument/completion")
 }
 
 #[test]
@@ -133,8 +148,99 @@ fn completion_knows_classes_values_and_sections() {
     assert!(shown.contains("db=a mapping") && shown.contains("name=web1"), "{shown}");
     let shown = completions("classes/site.yml", "parameters:\n  x: '${db:$0}'\n");
     assert_eq!(shown, "db:password=*** db:host=db1");
+    // What depends on a secret is hidden with it.
+    let files = marked("  name: web1", "  name: 'x${db:password}'");
+    let shown = completions_in(&files, "classes/site.yml", "parameters:\n  x: '${$0\n");
+    assert!(shown.contains("name=***") && !shown.contains("hunter22"), "{shown}");
     let shown = completions("classes/site.yml", "cl$0\nparameters: {x: 1}\n");
     assert!(shown.contains("classes:") && !shown.contains("parameters:"), "{shown}");
+}
+
+/// The small inventory with a schema of `nginx`, which the editor finds beside the classes.
+const SCHEMA: &str = "\
+=== schemas/nginx.yml
+type: object
+properties:
+  port: {type: integer, description: The port that it listens on.}
+  workers: {type: integer, description: Processes that answer., default: 2}
+  tls: {type: object}
+";
+
+#[test]
+fn hover_and_completion_know_the_schemas_of_parameters() {
+    let files = format!("{}{SCHEMA}", marked("    port: 80", "    po$0rt: 80"));
+    let shown = Editor::open(&files).checked().at_mark("textDocument/hover")["contents"]["value"].to_string();
+    assert!(shown.contains("The port that it listens on (integer)"), "{shown}");
+    let files = format!("{SMALL}{SCHEMA}");
+    let keys = |marked: &str| completions_in(&files, "nodes/web1.yml", marked);
+    // A key that a file has comes with its value in the file.
+    assert_eq!(
+        keys("classes: [app.web]\nparameters:\n  nginx:\n    url: x\n    $0\n"),
+        "port: =80 user: =www tls:=of the schema workers: =of the schema"
+    );
+    assert!(keys("classes: [site]\nparameters:\n  $0\n").contains("nginx:=a mapping"));
+    // The default of a secret may be one.
+    let files = format!(
+        "{SMALL}=== schemas/db.yml\nproperties: {{password: {{description: Of the base., default: topsecret}}}}\n"
+    );
+    let found = completion_items(&files, "nodes/web1.yml", "classes: [site]\nparameters:\n  db:\n    $0\n");
+    let found = found.to_string();
+    assert!(found.contains("Of the base.") && !found.contains("topsecret"), "{found}");
+}
+
+#[test]
+fn completion_knows_keys_of_other_files() {
+    let shown = completions("nodes/web1.yml", "parameters:\n  ng$0\n");
+    assert!(shown.contains("db:=a mapping") && shown.contains("nginx:=a mapping"), "{shown}");
+    // Secrets are masked, and a key that is there already is left out.
+    let shown = completions("nodes/web1.yml", "parameters:\n  db:\n    host: x\n    $0\n  a: 1\n");
+    assert_eq!(shown, "password: =***");
+    let shown = completions("nodes/web1.yml", "parameters:\n  ~nginx:\n    ~p$0");
+    assert_eq!(shown, "port: =80 url: = user: =www");
+    assert_eq!(completions("nodes/web1.yml", "parameters:\n  none:\n    $0"), "");
+}
+
+#[test]
+fn completion_knows_openings_and_escapes() {
+    let shown = completions("nodes/web1.yml", "parameters:\n  a: x $$0\n");
+    assert!(shown.starts_with("${}=a reference") && shown.contains("$[ ]=a query"), "{shown}");
+    assert!(shown.contains("\\${=the text itself") && shown.contains("\\$[=the text itself"), "{shown}");
+    let shown = completions("nodes/web1.yml", "parameters:\n  a: x \\$0\n");
+    assert!(shown.starts_with("\\${=the text itself"), "{shown}");
+    assert_eq!(completions("nodes/web1.yml", "parameters:\n  # a $$0\n"), "");
+}
+
+#[test]
+fn completion_knows_grains_and_settings() {
+    let settings = "\
+grains: [os, 'locale_info:*', 'disks:first']
+trusted_grains: {os_family: [Debian, RedHat]}
+";
+    let files = format!("{SMALL}=== reclass-config.yml\n{settings}");
+    let shown = completions_in(&files, "nodes/web1.yml", "parameters:\n  a: ${$0}\n");
+    assert!(shown.contains("_grains_=the grains of the minion"), "{shown}");
+    let shown = completions_in(&files, "nodes/web1.yml", "parameters:\n  a: ${_grains_:$0}\n");
+    assert!(shown.contains("_grains_:id=the name of the node"), "{shown}");
+    assert!(shown.contains("_grains_:os_family=a grain that may choose classes"), "{shown}");
+    assert!(shown.contains("_grains_:os=a grain of the minion"), "{shown}");
+    let shown = completions_in(&files, "nodes/web1.yml", "parameters:\n  a: ${_grains_:disks:$0}\n");
+    assert_eq!(shown, "_grains_:disks:first=a grain of the minion");
+    let mut editor = Editor::open(&files);
+    let asked = |editor: &mut Editor, marked: &str, method: &str| {
+        editor.open_file("reclass-config.yml", &marked.replace("$0", ""));
+        editor.mark = ("reclass-config.yml".to_owned(), editor::position(marked));
+        editor.at_mark(method)
+    };
+    let found = asked(&mut editor, "cache: auto\nempty$0\n", "textDocument/completion");
+    let of = |name: &str| found.as_array().unwrap().iter().find(|one| one["label"] == name).cloned();
+    assert_eq!(of("cache"), None, "it is set already");
+    let item = of("empty_files").unwrap();
+    assert_eq!(item["textEdit"]["newText"], "empty_files: ");
+    assert!(!item["documentation"]["value"].as_str().unwrap().is_empty() && item["detail"].is_string());
+    let found = asked(&mut editor, "empty_files: $0\n", "textDocument/completion");
+    assert!(found.as_array().unwrap().iter().any(|one| one["label"] == "error"), "{found}");
+    let found = asked(&mut editor, "ca$0che: auto\n", "textDocument/hover");
+    assert!(found["contents"]["value"].as_str().unwrap().starts_with("**cache**\n\n"), "{found}");
 }
 
 #[test]
@@ -153,6 +259,71 @@ fn unsaved_text_counts_and_values_never_mix() {
     editor.tell("textDocument/didClose", document);
     editor.open_file("classes/app/web.yml", &text.replace("port: 80", "port: 9999"));
     assert!(hover(&mut editor).contains("9999"));
+}
+
+#[test]
+fn a_new_file_counts_before_it_is_saved() {
+    let mut editor = Editor::open(&marked("classes: [.common]", "classes: [.common, new.$0extra]")).checked();
+    let missing =
+        |editor: &Editor| editor.codes("classes/app/web.yml").contains(&"class-not-found".to_owned());
+    editor.until("the missing class", missing);
+    // Its folder does not exist either.
+    editor.open_file("classes/new/extra.yml", "parameters: {nginx: {port: 8282}, x: '${gone}'}\n");
+    editor.until("the error in the new file", |editor| {
+        editor.codes("classes/new/extra.yml").contains(&"reference-not-found".to_owned())
+    });
+    editor.put("classes/new/extra.yml", "# Not saved.\nparameters: {nginx: {port: 8282}}\n");
+    editor.until("no error", |editor| !missing(editor) && editor.codes("classes/new/extra.yml").is_empty());
+    let found = editor.at_mark("textDocument/definition");
+    assert_eq!(editor.places(&found), ["classes/new/extra.yml:1"]);
+    let shown = editor.at_mark("textDocument/hover")["contents"]["value"].to_string();
+    assert!(shown.contains("Not saved.") && shown.contains("2 nodes: web1, web2"), "{shown}");
+    assert!(!editor.path("classes/new").exists());
+    // A class or node that is closed without being saved is gone.
+    let document = json!({ "textDocument": { "uri": editor.uri("classes/new/extra.yml") } });
+    editor.tell("textDocument/didClose", document);
+    editor.until("the missing class again", missing);
+    editor.until_empty("textDocument/definition");
+    // One that is saved and closed stays.
+    editor.put("classes/app/web.yml", "parameters: {nginx: {port: 80}}\n");
+    editor.open_file("nodes/sub/web3.yml", "classes: [site]\n");
+    editor.until("the node", |editor| {
+        editor.status.get("nodes/sub/web3.yml").is_some_and(|status| status["node"] == "web3")
+    });
+    std::fs::create_dir_all(editor.path("nodes/sub")).unwrap();
+    std::fs::write(editor.path("nodes/sub/web3.yml"), "classes: [site]\n").unwrap();
+    let document = json!({ "textDocument": { "uri": editor.uri("nodes/sub/web3.yml") } });
+    editor.tell("textDocument/didSave", document.clone());
+    editor.tell("textDocument/didClose", document);
+    editor.open_file("classes/site.yml", "parameters: {x: 1}\n");
+    let lens = json!({ "textDocument": { "uri": editor.uri("classes/site.yml") } });
+    editor.until("a check", |editor| {
+        editor.status.get("classes/site.yml").is_some_and(|one| one["nodes"] == 3)
+    });
+    let found = editor.ask("textDocument/codeLens", lens);
+    assert_eq!(found[0]["command"]["title"], "3 nodes, values of web1");
+}
+
+#[test]
+fn quoted_entries_are_entries() {
+    let mut editor = Editor::open(
+        &marked("parameters: {nginx: {port: 8080}}", "# $0")
+            .replace("[site, app.web]\n# ", "[\"site\", 'app.$0web']\n# "),
+    )
+    .checked();
+    let document = json!({ "textDocument": { "uri": editor.uri("nodes/web2.yml") } });
+    let links = editor.ask("textDocument/documentLink", document);
+    let targets: Vec<&str> =
+        links.as_array().unwrap().iter().map(|one| one["target"].as_str().unwrap()).collect();
+    assert_eq!(targets, [editor.uri("classes/site.yml"), editor.uri("classes/app/web.yml")]);
+    // The link is the name without its quotes.
+    assert_eq!(links[0]["range"]["start"]["character"], 11);
+    assert_eq!(links[0]["range"]["end"]["character"], 15);
+    let found = editor.at_mark("textDocument/references");
+    assert_eq!(editor.places(&found), ["nodes/web1.yml:1", "nodes/web2.yml:1"]);
+    let item = editor.at_mark("textDocument/prepareCallHierarchy")[0].clone();
+    let incoming = editor.ask("callHierarchy/incomingCalls", json!({ "item": item }));
+    assert_eq!(incoming.as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -191,6 +362,19 @@ fn diagnostics_follow_the_text_and_name_other_nodes() {
 }
 
 #[test]
+fn the_similar_name_takes_the_place_of_the_missing_key() {
+    let files = "=== nodes/n.yml\nparameters:\n  network: {nets: 1, x: '${network:net}'}\n";
+    let mut editor = Editor::open(files).checked();
+    let whole = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9, "character": 0 } });
+    let uri = editor.uri("nodes/n.yml");
+    let asked = json!({ "textDocument": { "uri": uri }, "range": whole, "context": { "diagnostics": [] } });
+    let found = editor.ask("textDocument/codeAction", asked);
+    let change = found.as_array().unwrap().iter().find(|one| one["title"] == "Change to 'nets'").unwrap();
+    let range = &change["edit"]["changes"][uri][0]["range"];
+    assert_eq!((&range["start"]["character"], &range["end"]["character"]), (&json!(35), &json!(38)));
+}
+
+#[test]
 fn actions_repair_rename_and_create() {
     let files = "\
 === nodes/n.yml
@@ -200,8 +384,7 @@ parameters:
 === classes/site.yml
 parameters: {x: 1}
 ";
-    let mut editor = Editor::open(files);
-    editor.until("the findings", |editor| editor.codes("nodes/n.yml").len() >= 2);
+    let mut editor = Editor::open(files).checked();
     let whole = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9, "character": 0 } });
     let asked = json!({ "textDocument": { "uri": editor.uri("nodes/n.yml") }, "range": whole, "context": { "diagnostics": [] } });
     let found = editor.ask("textDocument/codeAction", asked);

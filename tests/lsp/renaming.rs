@@ -118,6 +118,43 @@ fn a_class_gets_a_name_in_every_list_and_its_file_moves() {
 }
 
 #[test]
+fn a_name_that_changes_values_or_is_no_text_is_refused() {
+    let files = "\
+=== reclass-config.yml
+inventory_base_uri: .
+ignore_class_notfound: true
+class_wildcards: true
+=== nodes/n1.yml
+classes: [a$0]
+=== nodes/n2.yml
+classes: [ghost]
+=== nodes/n3.yml
+classes: [lib.*]
+=== classes/a.yml
+parameters: {x: 1}
+=== classes/lib/a.yml
+parameters: {m: a}
+=== classes/lib/b.yml
+parameters: {m: b}
+";
+    let refused = |files: &str, new: &str| {
+        let answer = rename(&mut Editor::open(files).checked(), new);
+        answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(
+        refused(files, "ghost").contains("values of the node 'n2' would change"),
+        "{}",
+        refused(files, "ghost")
+    );
+    let by_order = files.replace("[a$0]", "[lib.$0a]");
+    assert!(refused(&by_order, "lib.z").contains("values of the node 'n3' would change"));
+    for name in ["null", "yes", "2024", "0x1f", "1.5"] {
+        assert!(refused(files, name).contains("another thing than a text"), "{name}");
+    }
+    assert_eq!(refused(files, "other"), "");
+}
+
+#[test]
 fn a_parameter_gets_a_name_in_every_file_and_reference() {
     let mut editor = marked("'${web:port}'}\n", "'${web:$0port}'}\n");
     let answer = rename(&mut editor, "listen");
@@ -160,4 +197,51 @@ fn a_name_that_something_else_may_mean_is_refused() {
     assert!(around.contains("values of the node 'db' would change"), "{around}");
     let beside = parameter("web: {listen: 1}, copy: '${web:$0port}'");
     assert!(beside.contains("'listen' is set beside it"), "{beside}");
+}
+
+/// The reason against a new name for what is at the mark.
+fn refused(files: &str, new: &str) -> String {
+    let answer = rename(&mut Editor::open(files).checked(), new);
+    answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_name_that_shows_a_secret_is_refused() {
+    let files = "=== nodes/n.yml\nparameters: {db_pass$0word: hunter2, u: 'x${db_password}'}\n";
+    assert_eq!(
+        refused(files, "db_pw"),
+        "the setting 'secret_keys' hides the value of 'db_password', and would not hide it with the name 'db_pw'"
+    );
+    assert_eq!(refused(files, "password_of_db"), "");
+    // All below this key is hidden, whatever its name.
+    let below = "=== nodes/n.yml\nparameters: {secrets: {pass$0word: hunter2}}\n";
+    assert_eq!(refused(below, "pw"), "");
+    assert!(
+        refused(&below.replace("{secrets: {pass$0word", "{secre$0ts: {word"), "db").contains("'secrets'")
+    );
+}
+
+#[test]
+fn a_name_that_a_schema_knows_or_refuses_is_refused() {
+    let files = |key: &str, schema: &str| {
+        format!(
+            "=== nodes/n.yml\nparameters:\n  app: {{{key}: 80, size: 1}}\n=== schemas/app.yml\n{schema}\n"
+        )
+    };
+    let described =
+        "type: object\nproperties: {port: {type: integer}, size: {}}\nadditionalProperties: false";
+    let reason = refused(&files("po$0rt", described), "prt");
+    assert!(reason.contains("schemas/app.yml:2:14 describes 'app:port'"), "{reason}");
+    // A key that no schema names, and that one refuses by the new name.
+    let pattern = "type: object\npropertyNames: {pattern: '^[a-z]+$'}";
+    let reason = refused(&files("po$0rt", pattern), "PORT");
+    assert!(reason.contains("would refuse 'app:PORT' of the node 'n'"), "{reason}");
+    assert!(reason.contains("schemas/app.yml:2"), "{reason}");
+    assert_eq!(refused(&files("po$0rt", pattern), "listen"), "");
+    // What was wrong before is no reason, and a rule for all other keys names none.
+    assert_eq!(refused(&files("po$0rt", &format!("{pattern}\nrequired: [gone]")), "listen"), "");
+    assert_eq!(refused(&files("po$0rt", "additionalProperties: {type: integer}"), "listen"), "");
+    // The name of the file is the name of the parameter.
+    let reason = refused(&files("port", described).replace("  app", "  ap$0p"), "application");
+    assert!(reason.contains("schemas/app.yml describes 'app'"), "{reason}");
 }

@@ -133,6 +133,10 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
     };
     match code {
         "edit-refused" => node::update(&settings, "web1", &with("a", "2"), plain).map(drop),
+        "edit-breaks" => {
+            let content = NodeContent { classes: vec!["role.wbe".into()], ..NodeContent::default() };
+            node::update(&settings, "web1", &content, plain).map(drop)
+        }
         "edit-reference" => node::update(&settings, "web1", &with("a", "${b}"), plain).map(drop),
         "name-refused" => create("../web1", ""),
         "path-refused" => {

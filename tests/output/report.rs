@@ -49,6 +49,7 @@ fn missing(reference: &str, missing: &str, container: &str, similar: Option<&str
         missing: missing.into(),
         container: container.into(),
         similar: similar.map(str::to_owned),
+        within: None,
     }
 }
 

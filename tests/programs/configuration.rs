@@ -104,7 +104,7 @@ fn a_named_file_takes_the_place_of_the_one_that_is_found() {
     }
     for (text, code, says) in [
         ("config_file: b.yml\n", 65, "it names another configuration file"),
-        ("cache: [1]\n", 65, "bad.yml:1:1"),
+        ("cache: [1]\n", 65, "bad.yml:1:8"),
         ("a: [\n", 65, "config-file"),
     ] {
         write(&site.path().join("srv/bad.yml"), text);
@@ -154,7 +154,7 @@ fn what_is_wrong_in_the_configuration_of_a_master_has_its_place() {
     for (text, code, says) in [
         ("ext_pillar: []\n", 65, "neither ext_pillar nor master_tops has 'reclass'"),
         ("ext_pillar: [{reclass: []}]\n", 65, "must be a mapping, not a list"),
-        ("ext_pillar:\n  - reclass:\n      cache: never\n", 65, "master:3:7"),
+        ("ext_pillar:\n  - reclass:\n      cache: never\n", 65, "master:3:14"),
         ("include: master\next_pillar: []\n", 65, "it includes more than"),
         ("ext_pillar: [{reclass: {config_file: SITE/etc/master}}]\n", 0, ""),
     ] {

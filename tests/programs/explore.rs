@@ -10,6 +10,15 @@ use std::time::{Duration, Instant};
 
 use support::folders::write;
 
+#[test]
+fn no_address_is_printed_without_an_inventory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.current_dir(&folder).env_remove("RECLASS_BASE").args(["explore", "--no-open", "-b", "."]);
+    let output = command.output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(74), 0));
+}
+
 /// A server over a folder.
 struct Explorer {
     process: Child,
@@ -96,7 +105,13 @@ fn the_page_has_a_new_state_when_files_change() {
     fs::rename(place.path().join("nodes"), place.path().join("other")).unwrap();
     state = explorer.state_after(&state);
     let (status, page) = explorer.get("");
-    assert!(status == 200 && page.contains("directory-not-found") && page.contains("const shown"), "{page}");
+    assert!(
+        status == 200
+            && page.contains("directory-not-found")
+            && page.contains("<style>")
+            && page.contains("const shown"),
+        "{page}"
+    );
     fs::rename(place.path().join("other"), place.path().join("nodes")).unwrap();
     explorer.state_after(&state);
     assert!(explorer.get("").1.contains("id=\"overview\""));

@@ -82,13 +82,14 @@ fn words_that_people_type_are_right_or_lead_on() {
 fn the_short_help_is_short_and_the_long_one_has_everything() {
     let place = workplace();
     let help = |arguments: &[&str]| out(&run(&place, INVENTORY, arguments, &[]));
+    let rare = ["--ignore-class-notfound", "--storage-type", "--grains"];
     for command in [&[][..], &["show"], &["lint"]] {
         let (short, long) = (help(&[command, &["-h"]].concat()), help(&[command, &["--help"]].concat()));
-        let rare = ["--ignore-class-notfound", "--storage-type", "--grains"];
-        assert!(
-            rare.iter().all(|option| !short.contains(option) && long.contains(option)),
-            "{command:?}: {short}"
-        );
+        assert!(rare.iter().all(|option| !short.contains(option)), "{command:?}: {short}");
+        // What all commands share is said once.
+        let has_all = rare.iter().all(|option| long.contains(option));
+        assert!(has_all == command.is_empty(), "{command:?}: {long}");
+        assert!(command.is_empty() || long.contains("see 'reclass --help'"), "{command:?}: {long}");
     }
     // Every command is in a group.
     let (help, version) = (help(&["-h"]), help(&["--version"]));
@@ -125,6 +126,8 @@ fn show_prints_values() {
     for (arguments, code, message) in [
         (&["web1", "nginx", "--raw"][..], 2, "--raw prints one text or number"),
         (&["web1", "nginx:lisen"], 74, "'nginx:listen' is similar"),
+        (&["web1", "ngnix:*"], 74, "no parameter 'ngnix:*' in this node"),
+        (&["web1", "nginx[0]"], 74, "no parameter 'nginx[0]' in this node"),
         (&["web9"], 74, "no node 'web9'"),
     ] {
         let output = show(arguments);
@@ -140,7 +143,46 @@ fn a_short_name_is_one_node() {
     write(&place.path().join(INVENTORY).join("nodes/web1.example.org.yml"), "{}\n");
     let output = run(&place, INVENTORY, &["show", "web1"], &[]);
     assert_eq!(output.status.code(), Some(74));
-    assert!(err(&output).contains("no node 'web1'"), "{}", err(&output));
+    let message = err(&output);
+    assert!(message.contains("short name: 'web1.example.com', 'web1.example.org'"), "{message}");
+}
+
+#[test]
+fn commands_on_nodes_take_short_names() {
+    let place = workplace();
+    for arguments in [&["diff", ".", ".", "web1"][..], &["lint", "web1"], &["graph", "-o", "dot", "web1"]] {
+        let output = run(&place, INVENTORY, arguments, &[]);
+        assert!(!err(&output).contains("no node"), "{arguments:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn show_prints_a_value_of_each_node() {
+    let place = workplace();
+    write(&place.path().join(INVENTORY).join("nodes/db.yml"), "parameters: {nginx: {listen: '81'}}\n");
+    write(&place.path().join(INVENTORY).join("nodes/without.yml"), "{}\n");
+    let show = |arguments: &[&str]| run(&place, INVENTORY, &[&["show"], arguments].concat(), &[]);
+    for (arguments, expected) in [
+        (&["*", "nginx:listen"][..], "db: '81'\nweb1.example.com: 80\n"),
+        (&["d*", "nginx:*", "-o", "json"], "{\n  \"db\": {\n    \"nginx:listen\": \"81\"\n  }\n}\n"),
+    ] {
+        let output = show(arguments);
+        assert_eq!((out(&output).as_str(), err(&output).as_str()), (expected, ""), "{arguments:?}");
+    }
+    for (arguments, code, message) in [
+        (&["*", "nginx:lisen"][..], 74, "no parameter matches 'nginx:lisen'"),
+        (&["mail*"], 74, "no node 'mail*'"),
+        (&["*", "nginx:listen", "--raw"], 2, "--raw takes one NODE"),
+    ] {
+        let output = show(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));
+        assert!(err(&output).contains(message), "{arguments:?}: {}", err(&output));
+    }
+    // A node that fails does not hide the others.
+    write(&place.path().join(INVENTORY).join("nodes/without.yml"), "parameters: {nginx: '${gone}'}\n");
+    let output = show(&["*", "nginx"]);
+    assert!(out(&output).contains("listen: 80") && err(&output).contains("${gone}"), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(65));
 }
 
 #[test]
@@ -164,16 +206,64 @@ fn an_inventory_is_found_from_inside() {
     assert!(found("home/repository/inventory/classes/deep") && found("home/repository/inventory/machines"));
     // In its own folder it need not name that folder either.
     assert!(found(INVENTORY));
-    // A folder on the command line counts alone, and so does a settings file that is found today.
+    // A folder on the command line counts alone. The variable counts before a settings file that is found, except
+    // where the Python programs would take this one.
     let output = run(&place, "home/repository/inventory/classes", &["nodes", "-b", ".."], &[]);
     assert!(err(&output).contains("/nodes'"), "{}", err(&output));
     fs::write(place.path().join("home/reclass-config.yml"), "inventory_base_uri: /nowhere\n").unwrap();
-    let output = nodes("home/repository/inventory/classes", &elsewhere);
-    assert!(err(&output).contains("/nowhere"), "{}", err(&output));
+    assert_eq!(out(&nodes("home", &elsewhere)), "db\nweb1.example.com\n");
+    for (arguments, variables) in [(&["nodes"][..], &[][..]), (&["--inventory"], &elsewhere)] {
+        let output = run(&place, "home", arguments, variables);
+        assert!(err(&output).contains("/nowhere"), "{arguments:?}: {}", err(&output));
+    }
     // A search that passed the top of a repository would find what is not meant.
     fs::remove_file(place.path().join("home/reclass-config.yml")).unwrap();
     fs::create_dir(base.join("classes/deep/.git")).unwrap();
     assert!(!found("home/repository/inventory/classes/deep/below"));
+}
+
+#[test]
+fn a_settings_file_beside_the_nodes_is_about_its_folder_without_a_command_too() {
+    if Path::new("/etc/reclass").exists() {
+        return;
+    }
+    let place = workplace();
+    let base = place.path().join(INVENTORY);
+    let settings = |text: &str| fs::write(base.join("reclass-config.yml"), text).unwrap();
+    let works = |text: &str| {
+        for arguments in
+            [&["nodes"][..], &["show", "db"], &["lint", "--select", "directory-*"], &["-n", "db"], &["-i"]]
+        {
+            let output = run(&place, INVENTORY, arguments, &[]);
+            assert!(output.status.success(), "{text}{arguments:?}: {}", err(&output));
+        }
+    };
+    for text in ["class_mappings: ['db app']\n", "inventory_base_url: .\n", "# settings\n", "", "{}\n"] {
+        settings(text);
+        works(text);
+    }
+    // A warning stands apart from the error below it.
+    settings("inventory_base_url: .\n");
+    let said = err(&run(&place, INVENTORY, &["-n", "gone"], &[]));
+    assert!(said.starts_with("warning") && said.contains("is similar\n\nerror[node-not-found]"), "{said}");
+    // The help for an inventory of Kapitan.
+    fs::rename(base.join("nodes"), base.join("targets")).unwrap();
+    settings("");
+    let said = err(&run(&place, INVENTORY, &["-n", "db"], &[]));
+    assert!(said.contains("'nodes_uri: targets' in reclass-config.yml"), "{said}");
+    settings("nodes_uri: targets\n");
+    works("targets");
+    // A file that names an inventory is obeyed.
+    settings("inventory_base_uri: /nowhere\nnodes_uri: targets\n");
+    let said = err(&run(&place, INVENTORY, &["-n", "db"], &[]));
+    assert!(said.contains("'/nowhere/targets'"), "{said}");
+    // One that sets nothing is no inventory.
+    fs::create_dir(place.path().join("home/empty")).unwrap();
+    fs::write(place.path().join("home/empty/reclass-config.yml"), "# settings\n").unwrap();
+    for arguments in [&["nodes"][..], &["-i"]] {
+        let said = err(&run(&place, "home/empty", arguments, &[]));
+        assert!(said.contains("no inventory in this folder or above"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]
@@ -190,6 +280,12 @@ fn init_works_beside_other_files() {
     let output = run(&place, "home/new", &["init", "."], &[]);
     assert_eq!(output.status.code(), Some(65));
     assert!(err(&output).contains("reclass-config.yml' is in the way"), "{}", err(&output));
+    // A file in place of a folder, too, is found before anything is written.
+    let half = place.path().join("home/half");
+    write(&half.join("classes"), "x\n");
+    let output = run(&place, "home/half", &["init", "."], &[]);
+    assert!(err(&output).contains("classes' is in the way"), "{}", err(&output));
+    assert_eq!(fs::read_dir(&half).unwrap().count(), 1);
 }
 
 #[test]
@@ -244,6 +340,50 @@ fn commits_before_the_settings_file_are_compared_in_an_inventory_that_was_found(
 }
 
 #[test]
+fn without_an_inventory_or_an_argument_the_way_on_is_said_once() {
+    let place = workplace();
+    write(&place.path().join("home/new/nodes/web1.lan.yml"), "{}\n");
+    write(&place.path().join("home/new/classes/role.yml"), "{}\n");
+    fs::create_dir_all(place.path().join("home/empty")).unwrap();
+    let said = |folder: &str, arguments: &[&str]| err(&run(&place, folder, arguments, &[]));
+    let nothing = said("home/empty", &["nodes"]);
+    assert_eq!(nothing.matches("error").count(), 1, "{nothing}");
+    assert!(
+        nothing.contains("no inventory in this folder or above") && nothing.contains("reclass init DIR"),
+        "{nothing}"
+    );
+    for (arguments, way_on) in [
+        (&["show"][..], "'reclass nodes' lists the nodes"),
+        (&["diff"], "'reclass diff HEAD'"),
+        (&["init"], "'reclass init .'"),
+        (&["list"], "'reclass nodes'"),
+        (&["test"], "where the command line names none, the tests are in this folder"),
+        (&["explain-error", "nosuch"], "'reclass explain-error' lists all codes"),
+        (&["get"], "'reclass show NODE PATH'"),
+        (&["web1"], "'reclass show web1' shows the data of the node"),
+        (&["wbe1"], "'reclass show web1.lan' shows the data of the node"),
+        (&["show", "role"], "'role' is a class: 'reclass nodes --class role'"),
+    ] {
+        let text = said("home/new", arguments);
+        assert!(text.contains(way_on), "{arguments:?}: {text}");
+    }
+    // A settings file of another folder that names no inventory leads to the one around, with its settings.
+    write(&place.path().join("home/reclass-config.yml"), "output: json\n");
+    write(&place.path().join("home/nodes/web1.lan.yml"), "{}\n");
+    for arguments in [&["-n", "web1.lan"][..], &["show", "web1"]] {
+        let output = run(&place, "home/new/nodes", arguments, &[]);
+        assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    }
+    assert!(out(&run(&place, "home/new/nodes", &["-n", "web1.lan"], &[])).starts_with('{'));
+    // One that names a folder is obeyed.
+    write(&place.path().join("home/reclass-config.yml"), "nodes_uri: nowhere\n");
+    let default = said("home/new", &["-n", "web1.lan"]);
+    assert!(default.contains("'/etc/reclass/nowhere'"), "{default}");
+    let unknown = said("home/new", &["nosuchnode"]);
+    assert!(!unknown.contains("shows the data"), "{unknown}");
+}
+
+#[test]
 fn half_an_inventory_and_a_file_with_another_ending_are_named() {
     let place = tempfile::tempdir().unwrap();
     let base = place.path().join("home/new");
@@ -255,7 +395,7 @@ fn half_an_inventory_and_a_file_with_another_ending_are_named() {
     let below = said("home", &["nodes"]);
     assert!(below.contains("is an inventory: -b"), "{below}");
     let short = said("home/new", &["--nodeinfo", "web1"]);
-    assert!(short.contains("'web1.lan' is similar") && !short.contains("does not end in"), "{short}");
+    assert!(short.contains("its name is 'web1.lan'") && !short.contains("does not end in"), "{short}");
     write(&base.join("nodes/n.yml"), "classes: [app]\n");
     write(&base.join("nodes/db.yaml.bak"), "{}\n");
     for (node, file) in [("n", "classes/app.txt'"), ("db", "nodes/db.yaml.bak'")] {

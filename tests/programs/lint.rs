@@ -181,6 +181,22 @@ fn a_baseline_leaves_new_findings_only() {
 }
 
 #[test]
+fn the_setting_names_the_baseline() {
+    let place = sloppy();
+    let ran = place.lint(&["--write-baseline"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--baseline FILE, or the setting 'lint_baseline'"), "{}", ran.err);
+    place.write("reclass-config.yml", "lint_baseline: ci/base.json\n");
+    let ran = place.lint(&[]);
+    assert_eq!(ran.code, 74, "{}", ran.err);
+    assert!(ran.err.contains("file-unreadable") && ran.err.contains("reclass-config.yml:"), "{}", ran.err);
+    assert_eq!(place.lint(&["--write-baseline"]).code, 0);
+    let ran = place.lint(&["--level", "info"]);
+    assert!(ran.out.starts_with("0 errors, 0 warnings, 0 notes; "), "{}", ran.out);
+    assert_eq!(place.lint(&["--baseline", ""]).code, 1);
+}
+
+#[test]
 fn a_baseline_that_is_none_is_an_error() {
     let place = adopted();
     let ran = place.lint(&["--baseline", "none.json"]);
@@ -208,6 +224,12 @@ fn repairs_change_nothing_else() {
         ("classes/a.yml", "applications:\n# first\n- x  # one\n- y\n- x  # two\n- z\nenvironment: e\n"),
         ("classes/b.yml", "parameters: {a: &v 0778, b: *v, '012': 1}\n"),
     ]);
+    let errors = place.lint(&["--fix", "--level", "error"]);
+    assert!(
+        errors.out.starts_with("0 findings fixed in 0 files; 4 more with --level warning\n"),
+        "{}",
+        errors.out
+    );
     let before: Vec<String> =
         ["nodes/n.yml", "classes/a.yml", "classes/b.yml"].map(|name| place.text(name)).to_vec();
     let test = place.lint(&["--fix", "--dry-run"]);
@@ -245,9 +267,11 @@ fn repairs_are_those_of_the_shown_findings_and_not_of_the_baseline() {
     assert!(ran.out.starts_with("0 findings fixed in 0 files\n"), "{}", ran.out);
     // A note is not shown, and its repair is unsafe.
     let ran = place.lint(&["--fix", "--select", "class-redundant", "-o", "json"]);
-    assert_eq!(ran.err, "hint: 0 findings fixed in 0 files\n");
+    let hint = "hint: 0 findings fixed in 0 files; 1 more with --level info --unsafe-fixes, which can change the order of classes\n";
+    assert_eq!(ran.err, hint);
     let ran = place.lint(&["--fix", "--unsafe-fixes", "--select", "class-redundant"]);
-    assert!(ran.out.starts_with("0 findings fixed in 0 files\n"), "{}", ran.out);
+    let said = "0 findings fixed in 0 files; 1 more with --level info\n";
+    assert!(ran.out.starts_with(said), "{}", ran.out);
     let shown = ["--fix", "--select", "class-redundant", "--level", "info", "-o", "json"];
     let ran = place.lint(&shown);
     let hint = "hint: 0 findings fixed in 0 files; 1 more with --unsafe-fixes, which can change the order of classes\n";

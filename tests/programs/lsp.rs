@@ -60,7 +60,21 @@ fn the_server_of_an_editor_speaks_on_standard_output() {
     assert_eq!(found["params"]["uri"], uri("salt/inventory/classes/c.yml"));
     let finding = &found["params"]["diagnostics"][0];
     assert_eq!((&finding["code"], &finding["severity"]), (&json!("scalar-implicit"), &json!(2)));
-    // Settings that change count.
+    // Settings that change count, and unsaved ones.
+    let settings = uri("salt/inventory/reclass-config.yml");
+    let text = "# Ours.\nclass_mappings: ['none c']\n";
+    let item = json!({ "uri": settings, "languageId": "yaml", "version": 1, "text": text });
+    let opened = json!({ "textDocument": item });
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "textDocument/didOpen", "params": opened }));
+    let found = receive(&mut output, |message| {
+        message["params"]["uri"] == settings
+            && message["params"]["diagnostics"][0]["code"] == "class-mapping-unused"
+    });
+    let start = &found["params"]["diagnostics"][0]["range"]["start"];
+    assert_eq!(*start, json!({ "line": 1, "character": 17 }));
+    assert_eq!(found["params"]["diagnostics"].as_array().unwrap().len(), 1);
+    let closed = json!({ "textDocument": { "uri": settings } });
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "textDocument/didClose", "params": closed }));
     write(&base.join("reclass-config.yml"), "lint_levels: {scalar-implicit: error}\n");
     send(
         &mut input,
@@ -95,4 +109,27 @@ fn the_server_ends_with_its_editor() {
     send(&mut input, &json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
     drop(input);
     server.wait().unwrap();
+}
+
+/// An editor that no longer listens, and dies in the middle of a message: this is no error of the command line.
+#[test]
+fn an_editor_that_closes_its_pipes_is_no_error() {
+    for rest in ["", "Content-Length: 100\r\n\r\n{"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+        command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = command.spawn().unwrap();
+        let mut input = server.stdin.take().unwrap();
+        let params = json!({ "capabilities": {} });
+        send(&mut input, &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+        let mut output = BufReader::new(server.stdout.take().unwrap());
+        receive(&mut output, |message| message["id"] == 1);
+        send(&mut input, &json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+        drop(output);
+        send(&mut input, &json!({ "jsonrpc": "2.0", "id": 2, "method": "none" }));
+        input.write_all(rest.as_bytes()).unwrap();
+        drop(input);
+        let done = server.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(done.stderr).unwrap(), "");
+        assert!(done.status.success(), "{}", done.status);
+    }
 }

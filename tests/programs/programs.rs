@@ -289,7 +289,7 @@ fn the_examples_of_the_manual_pages_run() {
     assert!(prepared.status.success(), "{}", text(&prepared.stderr));
     // The other program and its answers, and a tree of saltclass.
     let prepared = shell(
-        "mkdir -p saltclass/nodes opt/reclass/bin \
+        "mkdir -p schemas saltclass/nodes opt/reclass/bin \
          && printf '#!/bin/sh\\nexec reclass \"$@\"\\n' > opt/reclass/bin/reclass \
          && chmod +x opt/reclass/bin/reclass && reclass --inventory > old.yml \
          && (echo '{\"web1.example.com\":'; reclass-salt -o json --pillar web1.example.com; echo '}') > pillars.json",
@@ -418,8 +418,9 @@ fn the_address_of_the_documentation_is_that_of_the_package() {
     };
     let address = read("Cargo.toml")["workspace"]["package"]["homepage"].as_str().unwrap().to_owned();
     let help = printed(workplace().path(), &["reclass", "lint", "--help"]);
-    // Until there is a site, the page in the sources.
-    let page = if address.is_empty() { "docs/lint.md".to_owned() } else { format!("{address}lint.html") };
+    // Until there is a site, the page of `man`, which the wheel has, and that of the sources.
+    let sources = || "man reclass-lint, and docs/lint.md in the sources".to_owned();
+    let page = if address.is_empty() { sources() } else { format!("{address}lint.html") };
     assert!(help.contains(&format!("Documentation: {page}\n")), "{help}");
 }
 

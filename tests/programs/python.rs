@@ -329,6 +329,13 @@ fn configuration_files() {
         let place = Place::new(configuration);
         for (name, modes) in MODES {
             for mode in *modes {
+                // Where the Python programs fail, ours takes the inventory beside the file (S20).
+                if *name == "reclass" && !configuration.contains("inventory_base_uri") {
+                    let called = program(name);
+                    assert_eq!(python.run(&place, &called, name, mode).code, 74);
+                    assert_eq!(ours(&place, &called, mode).code, 0, "{mode:?}");
+                    continue;
+                }
                 check(&mut python, &place, name, mode, &mut failures);
                 count += 1;
             }

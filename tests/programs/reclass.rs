@@ -187,7 +187,7 @@ fn a_configuration_that_is_no_file_is_an_error_and_is_not_waited_for() {
     assert!(refused(&place).contains("it is not a regular file"), "a device");
     fs::remove_file(&path).unwrap();
     symlink("gone", &path).unwrap();
-    assert!(refused(&place).contains("no such file"), "a link to nothing");
+    assert!(refused(&place).contains("which does not exist"), "a link to nothing");
     fs::remove_file(&path).unwrap();
     fs::write(&path, [&b"output: json\n#"[..], &vec![b'x'; 4 * 1024 * 1024]].concat()).unwrap();
     assert!(refused(&place).contains("it has more than 4194304 bytes"), "a large one");
@@ -249,7 +249,7 @@ fn problems_of_settings_have_a_place_in_the_configuration_file() {
         (
             &["-n", "n"][..],
             "group_errors: [1]\noutput: jsn\n",
-            "reclass-config.yml:2:1: setting 'output' must be",
+            "reclass-config.yml:2:9: setting 'output' must be",
         ),
         (
             &["-n", "n"],
@@ -264,7 +264,7 @@ fn problems_of_settings_have_a_place_in_the_configuration_file() {
         (
             &["-n", "n"],
             "ignore_class_regexp: {}\n",
-            "reclass-config.yml:1:1: setting 'ignore_class_notfound_regexp'",
+            "reclass-config.yml:1:22: setting 'ignore_class_notfound_regexp'",
         ),
         (
             &["-n", "n"],
@@ -284,7 +284,7 @@ fn problems_of_settings_have_a_place_in_the_configuration_file() {
         (
             &["-n", "n"],
             "storage_type: yaml_gti\n",
-            "reclass-config.yml:1:1: setting 'storage_type' must be one",
+            "reclass-config.yml:1:15: setting 'storage_type' must be one",
         ),
         (
             &["lint"],
@@ -297,7 +297,7 @@ fn problems_of_settings_have_a_place_in_the_configuration_file() {
         (
             &["nodes"],
             "class_mappings: 5\n",
-            "reclass-config.yml:1:1: setting 'class_mappings' must be a list",
+            "reclass-config.yml:1:17: setting 'class_mappings' must be a list",
         ),
         (
             &["-n", "n"],

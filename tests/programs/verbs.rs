@@ -55,6 +55,49 @@ fn rows(output: &Output) -> String {
 }
 
 #[test]
+fn the_status_of_folders_and_of_a_work_tree() {
+    let place = workplace();
+    let base = place.path().join("a");
+    let status = |more: &[&str]| {
+        let output = run(&base, &[&["status"], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        assert!(!text(&output).contains(SECRET), "{output:?}");
+        rows(&output)
+    };
+    let json = || serde_json::from_str::<Json>(&status(&["-o", "json"])).unwrap();
+    let found = json();
+    let [source] = &found["sources"].as_array().unwrap()[..] else { panic!("{found}") };
+    let fingerprint = source["fingerprint"].as_str().unwrap();
+    assert_eq!(found["revision"], fingerprint[..8]);
+    assert_eq!((&found["nodes"], &found["failing"]), (&4.into(), &3.into()));
+    assert_eq!(found["failing_nodes"], serde_json::json!(["broken", "lost", "lost2"]));
+    assert_eq!(found["engine"], env!("CARGO_PKG_VERSION"));
+    let git = |arguments: &[&str]| {
+        let person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+        assert!(
+            Command::new("git").current_dir(&base).args(person).args(arguments).status().unwrap().success()
+        );
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    let clean = json();
+    let commit = clean["sources"][0]["commits"]["main"].as_str().unwrap();
+    assert_eq!(clean["revision"], format!("{} of main", &commit[..8]));
+    assert!(clean["since"].as_str() >= found["since"].as_str(), "{clean}");
+    fs::write(base.join("classes/c.yml"), "parameters: {}\n").unwrap();
+    let shown = status(&[]);
+    assert!(shown.starts_with(&format!("revision {} of main with changes ", &commit[..8])), "{shown}");
+    assert!(shown.contains("\n4 nodes, 3 fail: broken, lost, lost2\n"), "{shown}");
+    // A node that breaks a schema has its pillar, unless the setting refuses that.
+    fs::create_dir(base.join("schemas")).unwrap();
+    fs::write(base.join("schemas/db.yml"), "type: integer\n").unwrap();
+    assert_eq!(json()["failing"], 3);
+    fs::write(base.join("reclass-config.yml"), "inventory_base_uri: .\nschema_check: error\n").unwrap();
+    assert_eq!(json()["failing_nodes"], serde_json::json!(["broken", "lost", "lost2", "n"]));
+}
+
+#[test]
 fn exit_codes() {
     let place = workplace();
     let codes: [(&[&str], i32); 19] = [
@@ -100,7 +143,7 @@ fn a_path_that_is_missing_does_not_hide_the_others() {
 #[test]
 fn secrets_are_masked_in_every_answer() {
     let place = workplace();
-    let arguments: [&[&str]; 12] = [
+    let arguments: [&[&str]; 15] = [
         &["explain", "n", "**"],
         &["explain", "n", "-o", "json"],
         &["explain", "broken", "**"],
@@ -111,6 +154,9 @@ fn secrets_are_masked_in_every_answer() {
         &["params", "-l"],
         &["params", "-o", "json"],
         &["graph"],
+        &["docs"],
+        &["docs", "-o", "json"],
+        &["schema", "infer", "db", "--show-secrets"],
         &["-n", "broken"],
         &["-i"],
     ];
@@ -139,7 +185,7 @@ fn what_is_wrong_with_the_settings_is_found_by_lint_in_each_form() {
         ("delimiter: [x]\n", "setting-type", Some(1)),
         ("output: json\nclass_mappings:\n  - /(/ default\n", "setting-pattern", Some(3)),
         ("output: json\noutput: [\n", "config-file", Some(3)),
-        ("- a\n", "config-file", Some(0)),
+        ("- a\n", "config-file", Some(1)),
     ] {
         fs::write(place.path().join("reclass-config.yml"), settings).unwrap();
         let lint = |form: &str| {
@@ -175,10 +221,7 @@ fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
         let said =
             |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
         let found = said(&["lint", "--level", "info"]);
-        assert!(
-            found.contains("as long as this node does not render") && !found.contains("'k.z'"),
-            "{found}"
-        );
+        assert!(found.contains("this node does not render") && !found.contains("'k.z'"), "{found}");
         // People delete what nobody uses.
         let unused = run(&place.path().join("a"), &["classes", "--unused", "-b", "."]);
         assert_eq!(unused.status.code(), Some(65), "{mapping}");
@@ -352,7 +395,7 @@ fn mappings_that_change_nothing_are_in_the_graph_and_have_a_place() {
     assert!(graph.contains("v0 --> v1") && graph.contains("v0 --> v2"), "{graph}");
     let found = text(&run(&folder, &["lint", "-b", ".", "-o", "concise", "--level", "info"]));
     let redundant =
-        "info: reclass-config.yml:1:26: 'b' is already included where 'n b' gives it, in its node";
+        "info: reclass-config.yml:1:26: every node that 'n b' matches already includes 'b' (1 node)";
     assert!(found.contains(redundant), "{found}");
 }
 
@@ -600,12 +643,26 @@ fn the_whole_inventory_says_all_its_problems_once() {
 fn verbs_are_in_the_help() {
     let place = workplace();
     let help = text(&run(place.path(), &["--help"]));
-    for verb in
-        ["explain", "lint", "diff", "nodes", "classes", "applications", "params", "refs", "graph", "explore"]
-    {
+    for verb in [
+        "explain",
+        "lint",
+        "diff",
+        "nodes",
+        "classes",
+        "applications",
+        "params",
+        "refs",
+        "graph",
+        "docs",
+        "explore",
+        "schema",
+    ] {
         assert!(help.contains(&format!("  {verb} ")), "{verb} in\n{help}");
         let own = text(&run(place.path(), &[verb, "--help"]));
-        assert!(own.contains("\nDocumentation: ") && own.contains("--inventory-base-uri"), "{own}");
+        assert!(
+            own.contains("\nDocumentation: ") && own.contains("as -b and --config: see 'reclass --help'"),
+            "{own}"
+        );
     }
 }
 
@@ -918,7 +975,7 @@ fn the_slips_of_people_are_met_with_the_name_they_mean() {
     let web1 = "'web1.example.com' is similar";
     let listen = "'nginx:listen' is similar";
     for (arguments, help) in [
-        (&["-n", "web1"][..], web1),
+        (&["-n", "web1"][..], "its name is 'web1.example.com'; 'reclass show web1'"),
         (&["-n", "WEB1.example.com"], web1),
         (&["-n", "nodes/web1.example.com.yml"], web1),
         (&["explain", "web1.example.org.yml"], web1),
@@ -983,7 +1040,7 @@ fn a_missing_folder_names_the_option_the_file_or_the_default() {
         assert!(text.contains("'/etc/reclass/nodes'") && text.contains(because), "{text}");
         fs::remove_file(place.path().join("reclass-config.yml")).unwrap();
         let text = said(&["-i"]);
-        assert!(text.contains("no option and no settings file names it: it is the default"), "{text}");
+        assert!(text.contains("no inventory in this folder or above, and none in '/etc/reclass'"), "{text}");
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 import subprocess
 import sys
 import types
@@ -88,6 +89,34 @@ def test_pillar(opts: dict[str, Any], base: str) -> None:
     pillar = pillar_module.ext_pillar("web1", {}, inventory_base_uri=base)
     assert pillar["secret"] == "hunter2"
     assert pillar["__reclass__"]["environment"] == "prod"
+
+
+def test_the_revision_is_in_the_pillar_if_a_setting_says_so(opts: dict[str, Any], write: Write) -> None:
+    base = write({"nodes/n": "classes: [c]", "classes/c": "parameters: {a: 1}"})
+
+    def about(**more: Any) -> dict[str, Any]:
+        pillar = pillar_module.ext_pillar("n", {}, inventory_base_uri=str(base), **more)
+        found: dict[str, Any] = pillar["__reclass__"]
+        return found
+
+    without = about()
+    assert list(without) == ["nodename", "applications", "classes", "environment"]
+    first = about(revision_in_pillar=True)
+    revision = first.pop("revision")
+    assert (first, re.fullmatch("[0-9a-f]{8}", revision) is not None) == (without, True)
+    assert about(revision_in_pillar=True)["revision"] == revision
+    # A file that the node does not use belongs to the revision too.
+    write({"classes/other": "parameters: {a: 1}"})
+    assert about(revision_in_pillar=True)["revision"] != revision
+    git = ("git", "-C", str(base), "-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *arguments], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
+    write({"classes/c": "parameters: {a: 2}"})
+    assert re.fullmatch(
+        f"{commit[:8]} of main with changes [0-9a-f]{{8}}", about(revision_in_pillar=True)["revision"]
+    )
+    assert about() == without
 
 
 def test_the_inventory_is_in_the_first_folder_of_base_by_default(opts: dict[str, Any]) -> None:

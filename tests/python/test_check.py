@@ -21,7 +21,7 @@ from saltext.reclass import _check, _metadata, _versions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.conftest import Write
+    from tests.conftest import GitSite, Write
 
 FILES = {"nodes/web1": "classes: [web]", "classes/web": "parameters: {a: 1}"}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -91,6 +91,8 @@ def test_options_that_cannot_work(write: Write, given: Any, problem: str) -> Non
         ({"master_tops": [{"reclass": {}}]}, "master_tops must be a mapping"),
         ({"ext_pillar": [{"Reclass": {}}], "master_tops": {}}, "ext_pillar has 'Reclass', which Salt"),
         ({"master_tops": {"RECLASS": {}}}, "master_tops has 'RECLASS', which Salt"),
+        ({"ext_pillar": [{"reclas": {}}]}, "ext_pillar has 'reclas', which Salt does not know"),
+        ({"ext_pillar": [{"relcass": {}}], "master_tops": {}}, "ext_pillar has 'relcass', which Salt"),
         ({"ext_pillar": [{"reclass": None, "nodes_uri": "n"}]}, "ext_pillar has 'nodes_uri' beside"),
         ({"master_tops": {"reclass": None, "nodes_uri": "n"}}, "master_tops has 'nodes_uri' beside"),
     ],
@@ -109,7 +111,7 @@ def test_options_of_salt_that_cannot_work(
 
 def test_other_pillars_and_tops_are_none_of_ours(write: Write) -> None:
     given = {"inventory_base_uri": str(write(FILES))}
-    opts = options(given, ext_pillar=[{"cmd_yaml": "cat"}, {"reclass": given, "git": []}])
+    opts = options(given, ext_pillar=[{"cmd_yaml": "cat"}, {"redis": {}}, {"reclass": given, "git": []}])
     opts["master_tops"]["ext_nodes"] = "cobbler"
     report = _check.check(opts)
     assert (report["problems"], report["remarks"]) == ([], [])
@@ -124,7 +126,7 @@ def test_tops_that_are_missing_are_a_remark(write: Write) -> None:
 
 def test_a_pillar_that_is_missing_is_a_remark(write: Write) -> None:
     given = {"inventory_base_uri": str(write(FILES))}
-    report = _check.check(options(given, ext_pillar=[{"reclas": given}]))
+    report = _check.check(options(given, ext_pillar=[{"git": given}]))
     assert (report["problems"], report["retcode"]) == ([], 0)
     assert report["remarks"] == ["ext_pillar has no 'reclass': minions get no pillar from it"]
 
@@ -149,6 +151,31 @@ def logged() -> Iterator[list[str]]:
     logging.getLogger().addHandler(handler)
     yield lines
     logging.getLogger().removeHandler(handler)
+
+
+def test_a_master_that_never_ran_can_be_checked(write: Write, tmp_path: Path) -> None:
+    opts = options({"inventory_base_uri": str(write(FILES))}, cachedir=str(tmp_path / "cache"))
+    _check.at_start(opts)
+    assert not (tmp_path / "cache").exists()
+    _check.at_start({**opts, "__cli": "salt-run"})
+    assert (tmp_path / "cache/proc").is_dir()
+
+
+def test_a_start_without_tests_forgets_what_was_served(git_site: GitSite, tmp_path: Path) -> None:
+    git_site.commit({"nodes/n": "parameters: {a: 1}\n"})
+    off = git_site.settings
+    on = {**off, "serve": "whole", "canary": {"match": "wbe*"}}
+    assert _metadata.opened(on).pillar("n")["a"] == 1
+    [decision] = (tmp_path / "cache").glob("reclass-serve-*")
+    # Another entry tests.
+    _check.at_start({"__role": "master", "ext_pillar": [{"reclass": off}, {"reclass": on}]})
+    assert decision.exists()
+    assert "'match: wbe*' of the setting 'canary' matches no node" in _check.check(options(on))["problems"]
+    _check.at_start(options(off))
+    assert not decision.exists()
+    git_site.commit({"nodes/n": "parameters: {a: 2}\n"})
+    assert _metadata.opened(off).pillar("n")["a"] == 2
+    assert _metadata.opened(on).pillar("n")["a"] == 2
 
 
 def test_no_inventory() -> None:

@@ -52,6 +52,13 @@ def settings(base: Path) -> dict[str, Any]:
     return {"inventory_base_uri": str(base)}
 
 
+def with_classes(base: Path, *names: str) -> None:
+    for name in names:
+        path = base / "classes" / f"{name}.yml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("classes: []\n")
+
+
 def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> None:
     editor = Editor(**settings)
     path = base / "classes/cluster/prague/overrides.yml"
@@ -70,6 +77,8 @@ def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> Non
         "hash_before": hashlib.sha256(before.encode()).hexdigest(),
         "hash_after": hashlib.sha256(after.encode()).hexdigest(),
         "warning": None,
+        # No node has the class.
+        "nodes": {"rendered": 0, "changed": 0, "broken": 0},
     }
     assert path.read_text() == before
     assert editor.set_cluster_param("address", "10.0.0.2", "prague") == edit
@@ -129,6 +138,7 @@ def test_the_difference_in_a_large_file_takes_little_memory(tmp_path: Path) -> N
 
 
 def test_the_difference_of_a_file_that_comes_or_goes(base: Path, settings: dict[str, Any]) -> None:
+    with_classes(base, "a")
     made = _edits.create_node(settings, "web2", classes=["a"], environment="dev")["diff"]
     file = base / "nodes/web2.yml"
     assert made.startswith(f"--- /dev/null\n+++ {file}\n@@ -0,0 +1,8 @@\n+classes:\n+  - a\n")
@@ -139,6 +149,7 @@ def test_the_difference_of_a_file_that_comes_or_goes(base: Path, settings: dict[
 
 def test_a_node_has_the_environments_that_are_asked_for(base: Path, settings: dict[str, Any]) -> None:
     file = base / "nodes/web2.yml"
+    with_classes(base, "a")
     _edits.create_node(settings, "web2", classes=["a"])
     assert file.read_text() == "classes:\n  - a\n"
     _edits.delete_node(settings, "web2")
@@ -404,6 +415,7 @@ RULES = {
 
 
 def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
+    with_classes(base, "site/lan", "cluster/prague/web")
     data = {"os": "debian", "cluster": "prague", "ip": "10.0.0.5", "__pub_jid": "1"}
     done = _classify.classify(settings, "web5", data, RULES)
     assert done["node"]["comment"] == "node 'web5' has been created"
@@ -425,7 +437,8 @@ def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
     assert text.startswith("# a node\nclasses: [role.web, site.lan, cluster.prague.web]\n")
 
 
-def test_a_rule_may_set_what_is_false(settings: dict[str, Any]) -> None:
+def test_a_rule_may_set_what_is_false(base: Path, settings: dict[str, Any]) -> None:
+    with_classes(base, "a")
     given = {"zero": 0, "no": False, "empty": "", "one": 1}
     params = {name: {"value": value} for name, value in given.items()}
     rules = {"all": {"expression": "all", "node_class": {"value": ["a"]}, "node_param": params}}
@@ -438,6 +451,7 @@ def test_a_new_node_is_classified_by_many_at_once(base: Path, settings: dict[str
         params = {f"p{number}": {"value": number}}
         return {"r": {"expression": "all", "node_class": {"value": [f"c{number}"]}, "node_param": params}}
 
+    with_classes(base, *(f"c{number}" for number in range(6)))
     for turn in range(6):
         children = []
         for number in range(6):
@@ -453,6 +467,57 @@ def test_a_new_node_is_classified_by_many_at_once(base: Path, settings: dict[str
         node = _metadata.node(settings, f"new{turn}")[f"new{turn}"]
         assert node["parameters"] == {f"p{number}": number for number in range(6)}
         assert sorted(node["classes"]) == [f"c{number}" for number in range(6)]
+
+
+def test_parameters_of_a_cluster_come_before_the_classes_that_need_them(
+    base: Path, settings: dict[str, Any]
+) -> None:
+    (base / "classes/cluster/listens.yml").write_text(
+        "classes: [cluster.overrides]\nparameters: {listen: '${_param:port}'}\n"
+    )
+    rules = {
+        "r": {
+            "expression": "all",
+            "node_class": {"value": "cluster.listens"},
+            "cluster_param": {"port": {"value": 80}},
+        }
+    }
+    _classify.classify(settings, "web9", {}, rules)
+    assert Inventory(**settings).pillar("web9")["listen"] == 80
+
+
+def test_an_edit_that_breaks_a_node_is_refused(base: Path, settings: dict[str, Any]) -> None:
+    node = base / "nodes/web1.yml"
+    node.write_text("classes: [role.web, cluster.prague.overrides]\n")
+    overrides = base / "classes/cluster/prague/overrides.yml"
+    before = overrides.read_text(), node.read_text()
+    edits: dict[str, Callable[[bool], dict[str, Any]]] = {
+        "class-not-found": lambda force: _edits.update_node(settings, "web1", ["rol.web"], force=force),
+        "reference-not-found": lambda force: _edits.delete_param(settings, "address", "prague", force=force),
+        "wire-type": lambda force: _edits.set_param(settings, "big", 10**22, "prague", force=force),
+    }
+    for code, edit in edits.items():
+        with pytest.raises(ReclassError) as refused:
+            edit(False)
+        problems = refused.value.problems
+        assert [problem.code for problem in problems] == ["edit-breaks", code]
+        assert problems[1].node == "web1"
+        assert problems[1].location is not None
+        assert "10.0.0" not in str(refused.value)
+        state = _states.node_present(lambda: settings, False, "web1", classes=["rol.web"])
+        assert state["result"] is False
+        assert "class-not-found" in state["comment"]
+    assert before == (overrides.read_text(), node.read_text())
+    for edit in edits.values():
+        assert edit(True)["changed"]
+    done = _edits.set_param(settings, "other", 1, "prague", test=True)
+    assert done["nodes"] == {"rendered": 1, "changed": 0, "broken": 0}
+
+
+def test_a_state_says_how_many_nodes_change(base: Path, settings: dict[str, Any]) -> None:
+    (base / "nodes/web1.yml").write_text("classes: [role.web, cluster.prague.overrides]\n")
+    done = _states.param_present(lambda: settings, False, "address", "10.0.0.2", cluster="prague")
+    assert done["comment"] == "parameter 'address' has been set; nodes that change: 1"
 
 
 @pytest.mark.parametrize(
@@ -510,10 +575,11 @@ def test_a_rule_of_another_shape_is_refused(settings: dict[str, Any], rule: Any,
     assert "web8" not in _metadata.nodes(settings)
 
 
-def test_a_class_that_is_text_is_one_class(settings: dict[str, Any]) -> None:
+def test_a_class_that_is_text_is_one_class(base: Path, settings: dict[str, Any]) -> None:
+    with_classes(base, "site", "role/db")
     rules = {"r": {"expression": "all", "node_class": {"value": "site", "value_template": "role.<<kind>>"}}}
-    _classify.classify(settings, "web9", {"kind": "web"}, rules)
-    assert _metadata.node(settings, "web9")["web9"]["classes"] == ["role.web", "site"]
+    _classify.classify(settings, "web9", {"kind": "db"}, rules)
+    assert _metadata.node(settings, "web9")["web9"]["classes"] == ["role.db", "site"]
     with pytest.raises(_salt.RefusedError, match="classes must be a list of names"):
         _edits.update_node(settings, "web9", classes='"site"')
 

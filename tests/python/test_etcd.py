@@ -71,6 +71,7 @@ def test_functions_of_salt_write_to_etcd(settings: dict[str, Any]) -> None:
         "comment": "parameter 'a' has been set",
         "file": f"etcd {KEY}",
         "diff": edit["diff"],
+        "nodes": {"rendered": 1, "changed": 1, "broken": 0},
         "new": 7,
     }
     assert "+    a: 7\n" in edit["diff"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import _fleet, _revision, _watch
+from saltext.reclass import Inventory, _fleet, _watch
 from saltext.reclass._salt import RefusedError
+
+if TYPE_CHECKING:
+    from tests.conftest import GitSite
 
 Write = Callable[[dict[str, str]], Path]
 
@@ -46,7 +50,7 @@ def minions(
         ("b*", None, [["b1", "b2", "b3"], ["a1", "a2"]]),
         (["b2", "other"], 2, [["b2"], ["a1", "a2"], ["b1", "b3"]]),
         ("1%", "50%", [["a1"], ["a2", "b1", "b2"], ["b3"]]),
-        ("nobody", 100, [MINIONS]),
+        ("other", 100, [MINIONS]),
     ],
 )
 def test_groups(canary: Any, batch: Any, groups: list[list[str]]) -> None:
@@ -62,6 +66,14 @@ def test_groups(canary: Any, batch: Any, groups: list[list[str]]) -> None:
 def test_a_share_is_a_number_or_a_percentage(given: Any) -> None:
     with pytest.raises(RefusedError):
         _fleet.refresh(MINIONS, [], minions()[1], set(MINIONS), None, given)
+
+
+@pytest.mark.parametrize("given", [1, 5, "5", 0.5, True, "0%", "x%", "wbe1*", ["wbe1"], []])
+def test_canaries_are_refused_that_are_none(given: Any) -> None:
+    asked, execute = minions()
+    with pytest.raises(RefusedError, match=r"'canary' (must be a glob .* from 1%|names no minion)"):
+        _fleet.refresh(MINIONS, [], execute, set(MINIONS), given)
+    assert asked == []
 
 
 @pytest.mark.parametrize(
@@ -88,26 +100,6 @@ def test_a_node_that_breaks_is_left_out() -> None:
         done = _fleet.refresh(MINIONS, ["b1"], execute, set(MINIONS), canary)
         assert done["minions"] == {**dict.fromkeys(MINIONS, answer), "b1": "left out: the node has no pillar"}
         assert done["retcode"] == 1
-
-
-@pytest.mark.parametrize(
-    ("sources", "text"),
-    [
-        ([{"commits": {"main": "a1b2c3d4e5"}, "clean": True}], "a1b2c3d4 of main"),
-        (
-            [{"commits": {"main": "a1b2c3d4e5"}, "clean": False, "fingerprint": "0123456789"}],
-            "a1b2c3d4 of main with changes 01234567",
-        ),
-        (
-            [{"commits": {"dev": "a1b2c3d4", "main": "b1b2c3d4"}}, {"commits": {"main": "b1b2c3d4"}}],
-            "a1b2c3d4 of dev, b1b2c3d4 of main",
-        ),
-        ([{"fingerprint": "0123456789"}, {"fetched": "2026-11-26"}], "01234567"),
-        ([{}], "without a name"),
-    ],
-)
-def test_the_name_of_a_revision(sources: list[dict[str, Any]], text: str) -> None:
-    assert _revision.text(sources) == text
 
 
 @pytest.fixture
@@ -152,6 +144,46 @@ def test_a_watch_waits_until_a_change_is_complete(
     event = watch.look(1)
     assert event is not None
     assert event["names"] == ["web1", "web2"]
+
+
+def test_a_commit_of_files_as_they_are_is_a_revision(watch: _watch.Watch) -> None:
+    base = watch.source
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+        subprocess.run(["git", *person, *arguments], cwd=base, check=True)
+    event = watch.look(0)
+    assert event is not None
+    assert (event["differ"], event["new"][8:]) == (0, " of main")
+
+
+def test_an_event_has_the_trial(git_site: GitSite, logged: list[str]) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("web1", "web2", "db1")}
+    git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
+    settings = {
+        **git_site.settings,
+        "serve": "tested",
+        "canary": {"match": "web*"},
+        "revision_in_pillar": True,
+    }
+    seen = _watch.Watch(settings, {"__role": "master"}, {})
+    assert seen.look(0) is None
+    git_site.commit({"classes/c": "parameters: {a: 2}\n"})
+    event = seen.look(0)
+    assert event is not None
+    assert (event["names"], event["paths"]) == (["web1", "web2"], {"a": 2})
+    assert event["trial"]["nodes"] == ["web1", "web2"]
+    assert event["trial"]["revision"].endswith(" of master")
+    [line] = [line for line in logged if "2 of 3 nodes change" in line]
+    assert f", with {event['trial']['revision']} on trial for web1, web2: " in line
+    assert seen.look(0) is None
+    # The name of the revision is that of the commit that the node gets.
+    inventory = Inventory(**settings)
+    revisions = [inventory.pillar(name)["__reclass__"]["revision"] for name in ("web1", "web2", "db1")]
+    assert revisions == [event["trial"]["revision"]] * 2 + [event["new"]]
+    assert inventory.end_trial(True) == event["trial"]["revision"]
+    ended = seen.look(0)
+    assert ended is not None
+    assert ("trial" in ended, ended["names"], ended["new"]) == (False, ["db1"], event["trial"]["revision"])
 
 
 def test_an_event_is_bounded(tmp_path: Path) -> None:
@@ -206,11 +238,7 @@ def test_the_engine_outlives_an_inventory_that_cannot_be_read(
             {**options, "cachedir": str(tmp_path / "cache"), "__role": "master"},
             {},
             lambda *event: fired.append(event),
-            1,
-            0,
-            None,
-            None,
-            None,
+            {"interval": 1, "settle": 0},
         )
     [(event, tag)] = fired
     assert (tag, event["breaks"]) == ("reclass/revision/new", ["web1"])
@@ -218,5 +246,28 @@ def test_the_engine_outlives_an_inventory_that_cannot_be_read(
     assert "directory-not-found" in failure
     assert logged[-1].startswith("WARNING revision ")
     assert logged[-1].endswith(": 1 of 3 nodes changes, 1 breaks")
-    with pytest.raises(RefusedError, match="'affected'"):
-        _watch.run({}, {}, print, 1, 0, "all", None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"intervall": 5}, "no option 'intervall'; 'interval' is similar"),
+        ({"interval": "x"}, "'interval' must be a number of seconds, not 'x'"),
+        ({"agree_after": "abc"}, "'agree_after' must be a number of seconds, not 'abc'"),
+        ({"settle": None}, "'settle' must be a number of seconds, not None"),
+        ({"refresh": "all"}, "'refresh' must be 'affected' or not there, not 'all'"),
+        ({"canary": 5}, "'canary' must be a glob"),
+        ({"batch": "x%"}, "'batch' must be a number like 50"),
+    ],
+)
+def test_a_wrong_option_of_the_engine_is_one_line_and_no_restart(
+    given: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
+    with pytest.raises(KeyboardInterrupt):
+        _watch.run({}, {}, print, given)
+    [line] = logged
+    assert line.startswith(f"ERROR the engine watches nothing: {reason}")

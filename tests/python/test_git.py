@@ -11,13 +11,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import asyncssh
 import pytest
-from saltext.reclass import Inventory, ReclassError
+from saltext.reclass import Inventory, ReclassError, _check, _edits, _functions_fleet
+from saltext.reclass._salt import RefusedError
 
 from tests.python.git_servers import Https, Ssh, https_server, ssh_server
+
+if TYPE_CHECKING:
+    from tests.conftest import GitSite
 
 LOGIN = "ada:p@ss/w%rd"
 LOGIN_IN_ADDRESS = "ada:p%40ss%2Fw%25rd"
@@ -173,6 +178,21 @@ def test_ssh_with_an_encrypted_key(ssh: Ssh, key: Path, options: Options, tmp_pa
         assert "sesame" not in str(error.value)
 
 
+def test_an_edit_is_pushed_with_an_encrypted_key(
+    ssh: Ssh, key: Path, options: Options, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    asyncssh.read_private_key(key).write_private_key(str(locked), "pkcs8-pem", "open sesame")
+    locked.chmod(0o600)
+    repo = f"ssh://git@127.0.0.1:{ssh.port}/site"
+    login = {"privkey": str(locked), "password": "open sesame"}
+    settings = options(repo, {"edit_branch": "edits"}, **login)
+    done = _edits.update_node(settings, "n", parameters={"a": 1})
+    assert git(tmp_path / "served/site", "rev-parse", "edits") == done["commit"]
+    assert ssh.commands[-1] == "git-receive-pack"
+    assert "sesame" not in git(tmp_path / "served/site", "log", "edits") + str(done)
+
+
 def test_ssh_with_an_agent(
     ssh: Ssh, key: Path, options: Options, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -313,3 +333,43 @@ def test_a_forked_child_fetches(https: Https, push: Push, options: Options) -> N
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert value(Inventory(**options(repo))) == "second"
+
+
+def test_a_decision_about_a_commit_is_logged_once(git_site: GitSite) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("n1", "n2")}
+    git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
+    settings = git_site.settings
+    inventory = Inventory(**settings, serve="tested")
+    assert inventory.serving() is None
+    assert inventory.pillar("n1")["a"] == 1
+    assert inventory.serving() == {"newest": ("before", True), "problems": [], "trial": None}
+    git_site.commit({"nodes/n1": "classes: [gone]\n", "classes/c": "parameters: {a: 2}\n"})
+    lines: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("saltext.reclass").addHandler(handler)
+    try:
+        assert (inventory.pillar("n1")["a"], inventory.pillar("n2")["a"]) == (1, 2)
+    finally:
+        logging.getLogger("saltext.reclass").removeHandler(handler)
+    [line] = lines
+    assert "breaks 1 node, which keeps the one before: " in line
+    [held] = (inventory.serving() or {})["problems"]
+    assert held["nodes"] == ["n1"]
+    assert "nodes/n1.yml:1:11" in held["problem"]
+    assert _check._held(inventory, [])[0].startswith(
+        "the newest revision is not served to 1 node that it breaks: "
+    )
+    assert inventory.end_trial(True) is None
+    place: Any = SimpleNamespace(settings=lambda: {**settings, "serve": "tested"})
+    with pytest.raises(RefusedError, match="no revision is on trial"):
+        _functions_fleet.abort(place)
+    git_site.commit({"nodes/n2": "classes: [lost]\n"})
+    whole = Inventory(**settings, serve="whole")
+    assert whole.pillar("n2")["a"] == 2
+    rev_parse = ["git", "-C", str(git_site.repo), "rev-parse", "HEAD"]
+    head = subprocess.run(rev_parse, capture_output=True, text=True, check=True).stdout
+    problems = _check._held(whole, [])
+    begin = f"revision {head[:8]} of master is served to none: it breaks 1 node: "
+    assert [problem.startswith(begin) for problem in problems] == [True, True]
+    assert inventory.test_revisions() is True

@@ -117,7 +117,8 @@ def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines
     inventory = Inventory(**settings)
     assert inventory.pillar("n")["a"] == 1
     [state] = inventory.fetch_states()
-    assert (state["source"], list(state["commits"]), state["stale"]) == (str(repository), ["main"], None)
+    assert (state["source"], list(state["commits"])) == (str(repository), ["main"])
+    assert (state["stale"], state["failed"]) == (None, None)
     assert lines() == []
     repository.rename(tmp_path / "away")
     assert [inventory.pillar("n")["a"] for _ in range(3)] == [1, 1, 1]
@@ -125,7 +126,9 @@ def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines
     begin = f"'{repository}' is served as it was fetched last: "
     assert (level, line.startswith(begin)) == ("WARNING", True), line
     assert re.search(r" \(git-stale\).*; fetched \d seconds? ago$", line), line
-    assert inventory.fetch_states()[0]["stale"].startswith(begin)
+    [state] = inventory.fetch_states()
+    assert state["stale"].startswith(begin)
+    failed = state["failed"]
     time.sleep(1.1)
     # Whatever the question is.
     inventory.nodes()
@@ -134,6 +137,9 @@ def test_stale_data_are_logged_again_with_their_age(tmp_path: Path, lines: Lines
     (tmp_path / "away").rename(repository)
     inventory.nodes()
     inventory.pillar("n")
+    [state] = inventory.fetch_states()
+    # The last failure stays known.
+    assert (state["stale"], state["failed"] >= failed) == (None, True)
     [(level, line)] = lines()
     assert level == "INFO"
     assert re.fullmatch(

@@ -17,11 +17,14 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import salt.config
+import salt.utils.event
 
 import yaml
 
@@ -167,6 +170,16 @@ class Site:
             time.sleep(0.2)
         raise TimeoutError(self.log("master"))
 
+    def restart_master(self, **options: Any) -> None:
+        """The master with other options, or for the first time; its engine then knows the state."""
+        self.options |= options
+        looks = self.log("master").count(" without a pillar")
+        if "master" in self.daemons:
+            self.daemons["master"].terminate()
+            self.daemons["master"].wait(60)
+        self.start_master()
+        until(lambda: self.log("master").count(" without a pillar") > looks)
+
     def start_minion(self, name: str, **options: Any) -> None:
         self.start("salt-minion", self.configure_minion(name, **options))
         end = time.monotonic() + 600
@@ -229,6 +242,32 @@ class Site:
 
 
 MakeSite = Callable[..., Site]
+
+
+def until(holds: Callable[[], Any], seconds: float = 120) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert found
+    return found
+
+
+@contextmanager
+def bus(site: Site, name: str) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """Listens on the event bus of the master or of a minion, for all events that begin with a tag."""
+    read = salt.config.master_config if name == "master" else salt.config.minion_config
+    opts = read(str(site.folder / name / ("master" if name == "master" else "minion")))
+    kind = "master" if name == "master" else "minion"
+    with salt.utils.event.get_event(kind, sock_dir=opts["sock_dir"], opts=opts, listen=True) as events:
+        seen: list[dict[str, Any]] = []
+
+        def heard(tag: str) -> list[dict[str, Any]]:
+            while (event := events.get_event(wait=0.2, full=True, auto_reconnect=True)) is not None:
+                seen.append(event)
+            return [event for event in seen if event["tag"].startswith(tag)]
+
+        heard("")
+        yield heard
 
 
 @pytest.fixture(scope="module")

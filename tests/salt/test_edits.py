@@ -243,7 +243,8 @@ def test_the_functions_of_salt_formula_reclass_for_nodes(salt: Site, overrides: 
         "classes=[role.web]",
         'parameters={"address": "10.0.0.9"}',
     )
-    assert run(salt, *create) == {"web2.example.com": made}
+    nodes = {"rendered": 1, "changed": 1, "broken": 0}
+    assert run(salt, *create) == {"web2.example.com": {**made, "nodes": nodes}}
     file = salt.inventory / "nodes/_generated/web2.example.com.yml"
     text = textwrap.dedent("""\
         classes:
@@ -264,6 +265,7 @@ def test_the_functions_of_salt_formula_reclass_for_nodes(salt: Site, overrides: 
         "listen": "10.0.0.9:80"
     }
     file.write_text("# mine\n" + text)
+    salt.write({"classes/common": "applications: []"})
     update = (
         "reclass.node_update",
         "web2.example.com",
@@ -272,7 +274,7 @@ def test_the_functions_of_salt_formula_reclass_for_nodes(salt: Site, overrides: 
     )
     updated = run(salt, *update)["web2.example.com"]
     assert (updated["classes"], updated["parameters"]) == (["role.web", "common"], {"address": "x"})
-    assert updated["cluster"] == "prague"
+    assert (updated["cluster"], updated["nodes"]) == ("prague", nodes)
     assert file.read_text().startswith("# mine\nclasses:\n  - role.web\n  - common\n")
     refused(
         salt.salt("web1", "reclass.node_delete", "web2.example.com", "path=other"), "is not in the folder"
@@ -373,7 +375,18 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
     assert salt.runner("reclass.cluster_meta_set", "x", "1", "cluster=prague").data == {"x": 1}
     assert salt.runner("reclass.cluster_meta_delete", "x", "cluster=prague").data.endswith("x deleted")
     assert salt.runner("reclass.delete_cluster_param", "none", "prague").data["changed"] is False
-    assert "web3" in salt.runner("reclass.node_create", "web3", "classes=[role.web]").data
+    # Nothing has the address that the class needs.
+    breaks = salt.runner("reclass.node_create", "web3", "classes=[role.web]")
+    refused(breaks, "it would break a node (edit-breaks)")
+    refused(breaks, "node 'web3': no parameter '_param' for '${_param:address}'")
+    classes = "classes=[cluster.prague.overrides, role.web]"
+    assert "web3" in salt.runner("reclass.node_create", "web3", classes).data
+    nodes = salt.runner("reclass.set_cluster_param", "x", "1", "prague", "test=True").data["nodes"]
+    assert (nodes["changed"], nodes["broken"]) == (2, 0)
+    assert salt.runner("reclass.set_cluster_param", "x", "${a}", "prague", "interpolate=True").code == 1
+    assert salt.runner("reclass.node_update", "web3", "classes=[gone]", "force=True").code == 0
+    assert salt.runner("reclass.node_delete", "web3").code == 0
+    assert "web3" in salt.runner("reclass.node_create", "web3", classes).data
     assert salt.runner("reclass.node_update", "web3", "parameters={a: 1}").data["web3"]["parameters"] == {
         "a": 1
     }

@@ -7,18 +7,16 @@ import re
 import shutil
 import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import salt.config
-import salt.utils.event
 
 import yaml
+from tests.salt.conftest import bus, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.salt.conftest import MakeSite, Site
 
@@ -37,35 +35,9 @@ def commit(site: Site, message: str) -> str:
     return done.stdout.strip()
 
 
-def until(holds: Callable[[], Any], seconds: float = 120) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := holds()) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert found
-    return found
-
-
 def in_memory(site: Site, minion: str, path: str) -> Any:
     """A value of the pillar that the minion uses, which is not what it would get now."""
     return site.salt(minion, "config.get", path).data[minion]
-
-
-@contextmanager
-def bus(site: Site, name: str) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
-    """Listens on the event bus of the master or of a minion, for all events that begin with a tag."""
-    read = salt.config.master_config if name == "master" else salt.config.minion_config
-    opts = read(str(site.folder / name / ("master" if name == "master" else "minion")))
-    kind = "master" if name == "master" else "minion"
-    with salt.utils.event.get_event(kind, sock_dir=opts["sock_dir"], opts=opts, listen=True) as events:
-        seen: list[dict[str, Any]] = []
-
-        def heard(tag: str) -> list[dict[str, Any]]:
-            while (event := events.get_event(wait=0.2, full=True, auto_reconnect=True)) is not None:
-                seen.append(event)
-            return [event for event in seen if event["tag"].startswith(tag)]
-
-        heard("")
-        yield heard
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +82,7 @@ def test_the_status_names_the_revision_and_the_nodes_that_fail(clean: Site) -> N
     [source] = changed["sources"]
     assert (source["commits"], source["clean"]) == ({"main": head}, False)
     assert changed["revision"] == f"{head[:8]} of main with changes {source['fingerprint'][:8]}"
-    # A state is known since it was first seen.
+    # A state begins when its last file changes.
     assert changed["since"] >= inventory["since"]
     assert clean.runner("reclass.status").data["inventories"] == [changed]
     [checked] = clean.runner("reclass.check").data["inventories"]
@@ -129,9 +101,14 @@ def test_the_impact_of_a_change(clean: Site) -> None:
         "differ": 3,
         "names": ["db1", "dev1", "new1"],
         "breaks": ["dev1"],
+        "problems": answer.data["problems"],
         "removed": [],
+        "applications": {"database": 1},
         "paths": {"applications": 1, "secret": 1},
     }
+    [problem] = answer.data["problems"]
+    assert problem["nodes"] == ["dev1"]
+    assert "nodes/dev1.yml:1:11: no class 'gone'" in problem["problem"]
     assert not [secret for secret in (*SECRETS, "changed1") if secret in answer.text]
     assert clean.runner("reclass.impact", "HEAD", ".", "db*", "form=list").data == "db1"
     refused = clean.runner("reclass.impact", "HEAD", "form=text")
@@ -182,7 +159,7 @@ def test_a_refresh_stops_when_one_fails(clean: Site) -> None:
     refused = clean.runner("reclass.refresh", "HEAD", "batch=many")
     assert (refused.code, refused.data) == (
         1,
-        "reclass: 'batch' must be a number like 50, or a percentage like 10%",
+        "reclass: 'batch' must be a number like 50, or a percentage like 10%, from 1%",
     )
 
 
@@ -266,13 +243,47 @@ def watched(make_site: MakeSite) -> Site:
     """A master with the engine, the reactor and the orchestration of the example."""
     options: dict[str, Any] = yaml.safe_load((ROOT / "examples/fleet/master.conf").read_text())
     options["engines"] = [{"reclass": {"interval": 0.5, "settle": 0.5}}]
-    site = make_site({"secret_keys": ["secret"]}, **options)
+    settings: dict[str, Any] = {"secret_keys": ["secret"]}
+    site = make_site(settings, **options)
+    settings["metrics_file"] = str(site.folder / "reclass.prom")
     shutil.copytree(ROOT / "examples/fleet", site.folder / "states/base/fleet")
     commit(site, "first")
     site.start_master()
     site.start_minion("web1")
     until(lambda: "3 nodes, 0 without a pillar" in site.log("master"))
     return site
+
+
+def test_the_engine_writes_the_metrics_of_all_workers(watched: Site) -> None:
+    file = watched.folder / "reclass.prom"
+    for _ in range(2):
+        assert watched.salt("*", "pillar.items").code == 0
+
+    def numbers() -> dict[str, float]:
+        text = file.read_text() if file.exists() else ""
+        lines = [line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("# ")]
+        return {name: float(number) for name, number in lines}
+
+    def answers() -> float:
+        return sum(number for name, number in numbers().items() if name.startswith("reclass_answers_total"))
+
+    # At its start the minion asked, too.
+    assert until(lambda: answers() >= 3)
+    stats = watched.runner("reclass.stats")
+    assert stats.code == 0, stats
+    assert sum(stats.data["answers"]["pillar"].values()) >= 3
+    assert stats.data["inventories"][0]["revision"]
+    assert [number for name, number in numbers().items() if name.startswith("reclass_nodes{")] == [3]
+    # Drift is that of the last comparison of all minions.
+    assert "reclass_drift" not in file.read_text()
+    watched.salt("*", "saltutil.refresh_pillar", "wait=True")
+    assert watched.runner("reclass.drift").data["differ"] == 0
+    until(lambda: "reclass_drift_minions{" in file.read_text())
+    [drift] = [number for name, number in numbers().items() if name.startswith("reclass_drift_minions{")]
+    [at] = [number for name, number in numbers().items() if name.startswith("reclass_drift_timestamp")]
+    assert drift == 0
+    assert 0 <= time.time() - at < 60
+    assert watched.runner("reclass.stats").data["inventories"][0]["drift_minions"] == 0
 
 
 def test_the_engine_tells_the_master_alone_of_a_revision_and_the_reactor_refreshes(watched: Site) -> None:

@@ -9,7 +9,7 @@ import textwrap
 import time
 from typing import TYPE_CHECKING, Any
 
-from tests.salt.conftest import INVENTORY
+from tests.salt.conftest import INVENTORY, bus, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,27 @@ PERSON = {
 def git(folder: Path, *arguments: str) -> None:
     command = ["git", "-C", str(folder), *arguments]
     subprocess.run(command, env={**os.environ, **PERSON}, check=True, capture_output=True)
+
+
+def in_repository(repo: str = "../served.git", **more: Any) -> dict[str, Any]:
+    """The options of an inventory in a repository, which is beside the folder of the inventory."""
+    tree = {"repo": repo, "branch": "master", "cache_dir": "../cache", "lock_dir": "../lock"}
+    return {
+        "storage_type": "yaml_git",
+        "nodes_uri": {**tree, "root": "nodes"},
+        "classes_uri": {**tree, "root": "classes"},
+        "git_fetch_interval": 1,
+        **more,
+    }
+
+
+def make_repository(site: Site) -> Path:
+    """The repository that a master reads, and the clone ``clone`` that pushes to it."""
+    served = site.folder / "served.git"
+    served.mkdir()
+    git(served, "init", "-q", "--bare", "-b", "master")
+    git(site.folder, "clone", "-q", str(served), "clone")
+    return served
 
 
 def push(site: Site, files: dict[str, str]) -> None:
@@ -49,20 +70,8 @@ def pillar(site: Site) -> dict[str, Any]:
 
 
 def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
-    tree = {"repo": "../served.git", "branch": "master", "cache_dir": "../cache", "lock_dir": "../lock"}
-    options = {
-        "storage_type": "yaml_git",
-        "nodes_uri": {**tree, "root": "nodes"},
-        "classes_uri": {**tree, "root": "classes"},
-        "git_fetch_interval": 1,
-        "git_fetch_timeout": 60,
-        "stale_log_interval": 1,
-    }
-    site = make_site(options)
-    served = site.folder / "served.git"
-    served.mkdir()
-    git(served, "init", "-q", "--bare", "-b", "master")
-    git(site.folder, "clone", "-q", str(served), "clone")
+    site = make_site(in_repository(git_fetch_timeout=60, stale_log_interval=1))
+    served = make_repository(site)
     push(site, INVENTORY)
     site.start_master()
     site.start_minion("web1")
@@ -108,3 +117,61 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
         time.sleep(0.5)
     assert [pillar(site)["text"] for _ in range(6)] == ["again"] * 6
     assert "'../served.git' is fetched again; it was stale for " in site.log("master")
+
+
+def test_a_commit_is_tested_before_minions_get_it(make_site: MakeSite) -> None:
+    """Five of twenty nodes break; then a trial is promoted."""
+    site = make_site(in_repository(git_fetch_timeout=60, serve="tested", canary={"match": "web1"}))
+    make_repository(site)
+    broken = {f"nodes/n{number:02}": "classes: [fragile]\n" for number in range(5)}
+    sound = {f"nodes/m{number:02}": "classes: [common]\n" for number in range(15)}
+    push(site, {**INVENTORY, **broken, **sound, "classes/fragile": "classes: [common]\n"})
+    site.start_master()
+    site.start_minion("web1")
+    assert pillar(site)["text"] == "hello"
+
+    def of_node(name: str) -> Any:
+        return site.runner("reclass.node_pillar", name).data[name]["text"]
+
+    changed = {
+        "classes/common": "applications: [common]\nparameters: {text: changed}\n",
+        "classes/fragile": "classes: [common]\nparameters: {b: '${gone}'}\n",
+    }
+    push(site, changed)
+    time.sleep(1.1)
+    end = time.monotonic() + 60
+    while pillar(site)["text"] != "changed" and time.monotonic() < end:
+        time.sleep(0.5)
+    # The canary has it in each worker, and nobody else has.
+    assert [pillar(site)["text"] for _ in range(6)] == ["changed"] * 6
+    assert (of_node("m00"), of_node("n00")) == ("hello", "hello")
+    answer = site.runner("reclass.check")
+    assert answer.code == 1, answer
+    [problem] = answer.data["problems"]
+    assert problem.startswith("the newest revision is not served to 5 nodes that it breaks: "), problem
+    assert "classes/fragile.yml:2:" in problem
+    assert any("is on trial with 1 node:" in remark for remark in answer.data["remarks"]), answer
+
+    with bus(site, "master") as heard:
+        answer = site.runner("reclass.promote")
+        [event] = until(lambda: heard("reclass/edit/"))
+    told = event["data"]
+    assert (event["tag"], told["function"], told["done"]) == ("reclass/edit/promote", "promote", "promoted")
+    assert (told["inventory"], told["revision"]) == ("../served.git", answer.data["revision"])
+    assert (bool(told["user"]), len(told["job"])) == (True, 20)
+    assert not {"hello", "changed"} & set(map(str, told.values()))
+    assert (answer.code, answer.data["served"]) == (0, "all"), answer
+    assert answer.data["revision"].endswith(" of master")
+    assert (of_node("m00"), of_node("n00"), pillar(site)["text"]) == ("changed", "hello", "changed")
+    with bus(site, "master") as heard:
+        assert site.runner("reclass.promote").code == 1
+        assert heard("reclass/edit/") == []
+
+    push(site, {"classes/fragile": "classes: [common]\n"})
+    time.sleep(1.1)
+    assert pillar(site)["text"] == "changed"
+    answer = site.runner("reclass.abort")
+    assert (answer.code, answer.data["served"]) == (0, "none"), answer
+    # The log has each line on the terminal and, with a date, in the file.
+    lines = [line for line in site.log("master").splitlines() if "breaks 5 nodes" in line and line[0] == "2"]
+    assert len(lines) == 1, "\n".join(lines)

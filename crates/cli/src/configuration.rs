@@ -13,14 +13,14 @@ use std::sync::{Arc, OnceLock};
 use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
 use reclass::error::{Error, Fault, Kind, Result, Warning};
-use reclass::files::{display, duplicate_keys};
+use reclass::files::{display, duplicate_keys, roots};
 use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
 use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
-use reclass_lsp::FoundInventory;
+use reclass_lsp::{FoundInventory, Texts};
 
 use crate::process::{current_folder, environment};
 use crate::{flags, folder};
@@ -47,8 +47,8 @@ pub struct Configuration {
 /// The YAML nodes of a settings file. The index finds each of thousands of bad patterns directly.
 #[derive(Default)]
 struct Places {
-    /// The keys of the settings.
-    settings: HashMap<String, u32>,
+    /// The keys of the settings, and their values.
+    settings: HashMap<String, (u32, u32)>,
     /// The first occurrence of each key and text in a setting, by the node of the setting's key.
     parts: HashMap<(u32, String), u32>,
 }
@@ -58,7 +58,8 @@ impl Places {
         let mut places = Places::default();
         for entry in entries {
             let Some(name) = entry.key.as_str() else { continue };
-            places.settings.entry(name.to_owned()).or_insert(entry.key_index);
+            let place = (entry.key_index, entry.value.index);
+            places.settings.entry(name.to_owned()).or_insert(place);
             places.take(entry.key_index, &entry.value);
         }
         places
@@ -95,39 +96,55 @@ impl Configuration {
     }
 
     /// The inventory in a folder: its settings file, or the folder itself.
-    fn in_folder(folder: &Path) -> Result<Configuration> {
-        let file = settings_file(folder);
+    fn in_folder(folder: &Path, texts: &Texts<'_>) -> Result<Configuration> {
         let options = Map::from_iter([("inventory_base_uri".into(), Value::text(display(folder)))]);
         let base = Configuration { options, ..Configuration::default() };
-        let found = match file.and_then(|file| file.to_str().map(Configuration::named)) {
-            Some(named) => named?,
+        let found = match settings_file(folder, texts) {
+            Some(path) => {
+                let file = match texts(&path) {
+                    Some(text) => ConfigurationFile::named_with(&path, text)?,
+                    None => ConfigurationFile::named(&path)?,
+                };
+                Configuration { named: true, ..Configuration::of(Some(file)) }
+            }
             None => base,
         };
         Ok(Configuration { around: Some(folder.to_owned()), ..found })
     }
 
     /// The same; or the inventory around the current folder, if nothing names one and there is no default
-    /// inventory. Without a command, as the Python programs are called, a settings file always names one.
+    /// inventory. With a command, the variable counts before files that were found, because somebody set it.
     pub fn or_around(self, is_command: bool) -> Configuration {
-        if self.names_an_inventory(is_command) || Path::new(DEFAULT).join("nodes").is_dir() {
-            return self;
+        let is_found = self.names_an_inventory() || self.has_nodes(DEFAULT);
+        let folder = if is_found { named_by_variable().filter(|_| is_command) } else { around() };
+        let Some(folder) = folder else { return self };
+        let mut found = Configuration::in_folder(&folder, &|_| None).unwrap_or_else(Configuration::unread);
+        if found.file.is_none() && found.unread.is_none() && !is_found {
+            // The file that names no inventory is the only one with settings.
+            let base = std::mem::replace(&mut found.options, self.options);
+            found.options.extend(base);
+            found.file = self.file;
         }
-        let found = around().map_or(Ok(self), |folder| Configuration::in_folder(&folder));
-        found.unwrap_or_else(Configuration::unread)
+        found
     }
 
     /// Whether the file names an inventory. One beside the nodes need not, because from the folders below its own
-    /// folder is the inventory too. Other files have a default.
-    fn names_an_inventory(&self, is_command: bool) -> bool {
-        let nodes = self.options.get("nodes_uri").and_then(Value::as_str).unwrap_or("nodes");
-        let is_beside = |file: &ConfigurationFile| {
-            Path::new(&file.path).parent() == Some(Path::new("")) && Path::new(nodes).is_dir()
-        };
+    /// folder is the inventory too. One in the current folder without nodes has the default.
+    fn names_an_inventory(&self) -> bool {
+        let is_here = |file: &ConfigurationFile| Path::new(&file.path).parent() == Some(Path::new(""));
+        let sets = |name: &&str| self.options.contains_key(*name);
         match &self.file {
-            Some(file) if is_command && is_beside(file) => self.options.contains_key("inventory_base_uri"),
-            // An empty file has no options but its own name.
-            _ => !self.options.is_empty() || self.unread.is_some(),
+            Some(file) if is_here(file) => sets(&"inventory_base_uri") || !self.has_nodes("."),
+            Some(_) => ["inventory_base_uri", "nodes_uri", "classes_uri"].iter().any(sets),
+            None => self.unread.is_some(),
         }
+    }
+
+    /// Whether the folder of the nodes exists in an inventory at this place.
+    fn has_nodes(&self, base: &str) -> bool {
+        let standard = Value::text("nodes");
+        let uri = self.options.get("nodes_uri").unwrap_or(&standard);
+        roots(Some(base), uri, "nodes_uri").is_ok_and(|roots| roots.iter().any(|root| root.is_dir()))
     }
 
     /// The options of a file that cannot be read.
@@ -188,7 +205,7 @@ impl Configuration {
 
     /// A fault of a setting with its place in the file.
     pub fn placed(&self, fault: Fault) -> Fault {
-        let mut fault = with_other_ending(fault);
+        let mut fault = with_other_file(fault);
         if fault.site.is_some() {
             return fault;
         }
@@ -196,12 +213,21 @@ impl Configuration {
         if let (Kind::DirectoryNotFound { path, .. }, Some(("nodes_uri", _))) = (&fault.kind, fault.setting())
             && Path::new(path).with_file_name("targets").is_dir()
         {
-            fault = fault.note("'targets' is beside it, as in inventories of Kapitan: -u targets", None);
+            if let Kind::DirectoryNotFound { message, .. } = &mut fault.kind {
+                // The help for it is the note below.
+                "it does not exist".clone_into(message);
+            }
+            let text = "this looks like an inventory of Kapitan: '-u targets', or 'nodes_uri: targets' in reclass-config.yml";
+            fault = fault.note(text, None);
         }
         let Some((name, part)) = fault.setting() else { return fault };
         let part = part.map(str::to_owned);
         // If a folder setting is missing, other settings decide where the folder is.
         let settings: &[&str] = match name {
+            // It is the kind of storage that does not go with the folder.
+            "nodes_uri" | "classes_uri" if matches!(fault.kind, Kind::SettingType { .. }) => {
+                &[name, "storage_type"]
+            }
             "classes_uri" => &["classes_uri", "nodes_uri", "inventory_base_uri"],
             "nodes_uri" => &["nodes_uri", "inventory_base_uri"],
             name => &[name],
@@ -221,7 +247,7 @@ impl Configuration {
                 );
                 return fault.note(text, None);
             }
-            let site = self.site(&names, part.as_deref());
+            let site = self.site(&names, part.as_deref(), &fault.kind);
             if site.is_some() {
                 fault.site = site;
                 return fault;
@@ -232,14 +258,29 @@ impl Configuration {
         }
         // Only folders have a default that people may not know.
         let text = match &self.file {
-            None if named_by_variable().is_some() => "RECLASS_BASE names it".to_owned(),
+            None if self.around.is_some() && self.around == named_by_variable() => {
+                "RECLASS_BASE names it".to_owned()
+            }
             None if self.around.is_some() => "it belongs to the inventory that was found".to_owned(),
-            Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
+            Some(file) => {
+                let is_beside = Path::new(&file.path).with_file_name("nodes").is_dir();
+                let way = if is_beside { "; 'inventory_base_uri: .' in it names its own folder" } else { "" };
+                format!("neither the command line nor '{}' names it: it is the default{way}", file.path)
+            }
             None => {
                 if let Some(found) = beside_the_default() {
                     fault = fault.note(found, None);
                 }
-                "no option and no settings file names it: it is the default".to_owned()
+                let base = self.defaults.get("inventory_base_uri").and_then(Value::as_str);
+                if base == Some(DEFAULT) {
+                    "no option and no settings file names it: it is the default".to_owned()
+                } else {
+                    let unread = environment("RECLASS_BASE")
+                        .map_or("", |_| "; this program does not read RECLASS_BASE");
+                    format!(
+                        "no option and no settings file names it, so it is the folder of the program: '-b DIR' names another{unread}"
+                    )
+                }
             }
         };
         fault.note(text, None)
@@ -268,25 +309,47 @@ impl Configuration {
 
     /// An error with the places of its settings.
     pub fn placed_all(&self, error: Error) -> Error {
-        Error::new(error.into_faults().into_iter().map(|fault| self.placed(fault)).collect())
+        let faults = error.into_faults();
+        if self.is_nowhere() && faults.iter().all(is_of_the_default) {
+            return Configuration::nowhere();
+        }
+        Error::new(faults.into_iter().map(|fault| self.placed(fault)).collect())
     }
 
-    fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
+    /// Whether there is no inventory: no file and no option names one, and none is around the current folder.
+    pub fn is_nowhere(&self) -> bool {
+        let nothing = self.file.is_none() && self.unread.is_none() && self.around.is_none();
+        nothing && self.overruled.is_empty() && !self.has_nodes(DEFAULT)
+    }
+
+    /// The error if there is no inventory.
+    pub fn nowhere() -> Error {
+        let message = format!("no inventory in this folder or above, and none in '{DEFAULT}'");
+        let fault = Fault::new(Kind::DirectoryNotFound { path: String::new(), message, similar: None });
+        beside_the_default().into_iter().fold(fault, |fault, text| fault.note(text, None)).into()
+    }
+
+    /// The place of a setting: a part of its value, a wrong value as a whole, or else the name.
+    fn site(&self, names: &[&str], part: Option<&str>, kind: &Kind) -> Option<Site> {
         let file = self.file.as_ref()?;
         let ConfigurationFile { path, document, text, .. } = file;
         let places = self.places.get_or_init(|| Places::of(file.entries()));
-        let setting = names.iter().filter_map(|name| places.settings.get(*name)).min()?;
+        let (setting, value) = names.iter().filter_map(|name| places.settings.get(*name)).min()?;
         let part = part.and_then(|part| places.parts.get(&(*setting, part.to_owned())));
-        let index = *part.unwrap_or(setting);
-        let span = *document.spans.get(index as usize)?;
+        let is_value =
+            matches!(kind, Kind::SettingOdd { .. } | Kind::SettingType { .. } | Kind::SettingValue { .. });
+        let span = |index: &u32| document.spans.get(*index as usize).copied();
+        // No value has no place.
+        let value = span(value).filter(|span| is_value && span.start < span.end);
+        let span = part.and_then(span).or(value).or_else(|| span(setting))?;
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         Some(Site { length: u32::try_from(length).unwrap_or(0), ..Site::at(path.as_str(), span) })
     }
 }
 
-/// A node or class without a file, with a note if there is a file whose ending hides it.
-fn with_other_ending(fault: Fault) -> Fault {
+/// A node or class without a file, with a note if there is one that another ending or place hides.
+fn with_other_file(fault: Fault) -> Fault {
     let (path, is_node) = match &fault.kind {
         Kind::NodeNotFound { name, folder, .. } => (Path::new(folder).join(name), true),
         Kind::ClassNotFound { name, folder, .. } => (Path::new(folder).join(name.replace('.', "/")), false),
@@ -299,15 +362,45 @@ fn with_other_ending(fault: Fault) -> Fault {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
         return fault;
     };
-    let hidden = folder::named_otherwise(folder, name, is_node);
-    match hidden {
-        Some(file) => fault.note(format!("'{}' does not end in .yml or .yaml", display(&file)), None),
-        None => fault,
-    }
+    let found = match folder::named_otherwise(folder, name, is_node) {
+        Some(file) => format!("'{}' does not end in .yml or .yaml", display(&file)),
+        None if is_node => return fault,
+        None if path.is_dir() => format!("'{}' is a folder without init.yml", display(&path)),
+        None => match outside(&fault) {
+            Some(file) => format!("'{}' is not in the folder of the classes", display(&file)),
+            None => return fault,
+        },
+    };
+    fault.note(found, None)
+}
+
+/// The file that a missing class would have, beside the folder of the classes, or in another folder beside it.
+fn outside(fault: &Fault) -> Option<PathBuf> {
+    let Kind::ClassNotFound { name, folder, .. } = &fault.kind else { return None };
+    let classes = Path::new(folder);
+    let base = classes.parent().filter(|_| classes.is_dir())?;
+    let file = format!("{}.yml", name.replace('.', "/"));
+    let is_it = |folder: &Path| {
+        let file = folder.join(&file);
+        !file.starts_with(classes) && file.is_file()
+    };
+    let place = if is_it(base) { base.to_path_buf() } else { folder::below(base, 1, &is_it)? };
+    Some(place.join(file))
 }
 
 fn is_folder_missing(fault: &Fault) -> bool {
     matches!(fault.kind, Kind::DirectoryNotFound { .. })
+}
+
+/// Whether an error says that the default inventory does not exist.
+fn is_of_the_default(fault: &Fault) -> bool {
+    match &fault.kind {
+        Kind::DirectoryNotFound { path, .. } | Kind::FileUnreadable { path, .. } => {
+            Path::new(path).starts_with(DEFAULT)
+        }
+        Kind::Revision { message, .. } => message.starts_with("not a git repository"),
+        _ => false,
+    }
 }
 
 impl OptionsFile for Configuration {
@@ -317,6 +410,10 @@ impl OptionsFile for Configuration {
 
     fn text(&self, path: &str) -> Option<String> {
         self.file.as_ref().filter(|file| file.path == path).map(|file| file.text.clone())
+    }
+
+    fn placed(&self, fault: Fault) -> Fault {
+        Configuration::placed(self, fault)
     }
 }
 
@@ -328,20 +425,22 @@ fn beside_the_default() -> Option<String> {
     let is_here = |name: &str| Path::new(name).is_dir();
     Some(match (is_here("nodes"), is_here("classes"), is_here("targets")) {
         (true, false, _) => "'nodes' is here, but not 'classes': an inventory has both folders".to_owned(),
-        (false, true, true) => "'targets' is here, as in inventories of Kapitan: -b . -u targets".to_owned(),
+        (false, true, true) => {
+            "this looks like an inventory of Kapitan: '-b . -u targets', or 'nodes_uri: targets' in reclass-config.yml".to_owned()
+        }
         (false, true, false) => {
             "'classes' is here, but not 'nodes': an inventory has both folders".to_owned()
         }
         _ => format!(
             "'{0}' is an inventory: -b {0}",
-            display(&folder::below(Path::new("."), 1, &is_inventory)?)
+            display(&folder::below(Path::new("."), 1, &|folder| is_inventory(folder, &|_| None))?)
         ),
     })
 }
 
 /// The inventory that the variable names, or else the nearest one around the current folder.
 fn around() -> Option<PathBuf> {
-    named_by_variable().or_else(|| inventory_above(&current_folder()?))
+    named_by_variable().or_else(|| inventory_above(&current_folder()?, &|_| None))
 }
 
 fn named_by_variable() -> Option<PathBuf> {
@@ -349,11 +448,11 @@ fn named_by_variable() -> Option<PathBuf> {
 }
 
 /// The nearest inventory around a folder. The search ends at the top of a repository and at the home folder.
-fn inventory_above(folder: &Path) -> Option<PathBuf> {
+fn inventory_above(folder: &Path, texts: &Texts<'_>) -> Option<PathBuf> {
     let home = std::env::home_dir();
     let last = [folder::work_tree(folder), home.as_deref()];
     for folder in folder.ancestors() {
-        if is_inventory(folder) {
+        if is_inventory(folder, texts) {
             return Some(folder.to_path_buf());
         }
         if last.contains(&Some(folder)) {
@@ -363,23 +462,35 @@ fn inventory_above(folder: &Path) -> Option<PathBuf> {
     None
 }
 
-fn is_inventory(folder: &Path) -> bool {
-    settings_file(folder).is_some() || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
+fn is_inventory(folder: &Path, texts: &Texts<'_>) -> bool {
+    settings_file(folder, texts).is_some()
+        || ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir())
 }
 
 /// The inventory that the files of a folder belong to, for an editor: as for programs, or else one in the folder,
-/// up to three folders deep.
-pub fn of_folder(folder: &Path) -> Option<Result<FoundInventory>> {
-    let found = named_by_variable().or_else(|| inventory_above(folder));
-    let folder = found.or_else(|| folder::below(folder, 3, &is_inventory))?;
-    Some(Configuration::in_folder(&folder).and_then(|configuration| {
-        configuration.usable()?;
-        Ok(FoundInventory { folder, options: configuration.options.clone(), file: Arc::new(configuration) })
+/// up to three folders deep. The text of a settings file that is open counts.
+pub fn of_folder(folder: &Path, texts: &Texts<'_>) -> Option<Result<FoundInventory>> {
+    let found = named_by_variable().or_else(|| inventory_above(folder, texts));
+    let folder = found.or_else(|| folder::below(folder, 3, &|folder| is_inventory(folder, texts)))?;
+    Some(Configuration::in_folder(&folder, texts).map(|configuration| {
+        let mut options = configuration.options.clone();
+        if let Some(file) = &configuration.file {
+            // Its text on disk is not one that is left unread.
+            options.insert("config_file".into(), Value::text(file.path.as_str()));
+        }
+        FoundInventory { folder, options, file: Arc::new(configuration) }
     }))
 }
 
-fn settings_file(folder: &Path) -> Option<PathBuf> {
-    FILE_NAMES.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+/// The settings file of a folder. One without settings is none.
+fn settings_file(folder: &Path, texts: &Texts<'_>) -> Option<PathBuf> {
+    let mut paths = FILE_NAMES.map(|name| folder.join(name)).into_iter();
+    let path = paths.find(|path| path.is_file() || texts(path).is_some())?;
+    let read = texts(&path).map_or_else(
+        || ConfigurationFile::read(&path),
+        |text| ConfigurationFile::parse(&display(&path), text.into_bytes()),
+    );
+    (!matches!(read, Ok(None))).then_some(path)
 }
 
 /// Reads the configuration file for a program called as `program`. Without a file there are no options. An entry
@@ -390,7 +501,8 @@ pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
         .flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)))
         .find(|path| path.symlink_metadata().is_ok());
     let Some(path) = found else { return Ok(Configuration::default()) };
-    let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
+    let Some(file) = ConfigurationFile::read(&path)? else { return Ok(Configuration::default()) };
+    let mut configuration = Configuration::of(Some(file));
     // The inventory must know which file is in use.
     configuration.options.insert("config_file".into(), Value::text(path.display().to_string()));
     Ok(configuration)

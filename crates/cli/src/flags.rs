@@ -226,16 +226,42 @@ pub fn name_an_inventory(matches: &ArgMatches) -> bool {
 }
 
 /// The usage error of a word that is no command, with the command that shows the node of this name.
-pub fn with_way_on(mut error: clap::Error) -> clap::Error {
-    // A word that is nearly a command is no name of a node.
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-    {
-        let tip = format!("'reclass show {word}' shows the data of the node '{word}'");
+///
+/// `node` gives the node that a word names or nearly names.
+pub fn with_way_on(mut error: clap::Error, node: impl FnOnce(&str) -> Option<String>) -> clap::Error {
+    let tip = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => match word.as_str() {
+            "list" => Some("'reclass nodes' lists the nodes".to_owned()),
+            "get" => Some("'reclass show NODE PATH' shows a value".to_owned()),
+            // A word that is nearly a command is no name of a node.
+            _ if error.get(ContextKind::SuggestedSubcommand).is_some() => None,
+            word => {
+                node(word).map(|node| format!("'reclass show {node}' shows the data of the node '{node}'"))
+            }
+        },
+        (ErrorKind::MissingRequiredArgument, _) => way_on_without(&error).map(str::to_owned),
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// What to type if a command lacks its first argument.
+fn way_on_without(error: &clap::Error) -> Option<&'static str> {
+    const TIPS: [(&str, &str); 4] = [
+        ("show", "'reclass nodes' lists the nodes"),
+        ("explain", "'reclass nodes' lists the nodes"),
+        ("diff", "'reclass diff HEAD' compares the last commit with the files as they are"),
+        ("init", "'reclass init .' makes an inventory in this folder"),
+    ];
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
+    let usage = usage.to_string();
+    let mut words = usage.split_whitespace().skip_while(|word| *word != "reclass").skip(1);
+    let command = words.next()?;
+    TIPS.iter().find(|(name, _)| *name == command).map(|(_, tip)| *tip)
 }
 
 fn help(flag: &Flag, row: Option<&SettingRow>, defaults: &Map) -> String {

@@ -2,7 +2,6 @@
 //! does not write them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
 
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,9 +34,12 @@ impl OutputFolder {
         Ok(entries.next().is_some())
     }
 
-    /// Whether the folder has something with this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.0.join(name).symlink_metadata().is_ok()
+    /// What prevents a new file of this name, which may contain folders: the file, or no folder in place of one.
+    pub fn in_the_way_of<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let is_there = |name: &str| self.0.join(name).symlink_metadata().is_ok();
+        let folders = name.match_indices('/').map(|(at, _)| &name[..at]);
+        let is_no_folder = |name: &&str| is_there(name) && !self.0.join(name).is_dir();
+        folders.into_iter().find(is_no_folder).or_else(|| is_there(name).then_some(name))
     }
 
     /// Writes a file; the name may contain folders. Readers see either the old or the new file. A file that
@@ -107,22 +109,24 @@ pub fn work_tree(folder: &Path) -> Option<&Path> {
 
 /// The first folder in a folder, at most so deep, that has a property. Hidden folders are left out.
 pub fn below(folder: &Path, depth: usize, is_it: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> = fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.is_dir() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.')
-        })
-        .collect();
-    folders.sort_unstable();
+    let is_shown = |path: &Path| path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.');
+    let mut folders = entries(folder)?;
+    folders.retain(|path| path.is_dir() && is_shown(path));
     let found = folders.iter().find(|folder| is_it(folder)).cloned();
     found.or_else(|| folders.iter().filter(|_| depth > 1).find_map(|folder| below(folder, depth - 1, is_it)))
 }
 
+/// The paths in a folder, sorted; `None` if it cannot be read.
+fn entries(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort_unstable();
+    Some(entries)
+}
+
 /// A file of this name in a folder, or also in the folders below, that is no YAML file for its ending.
 pub fn named_otherwise(folder: &Path, name: &str, below: bool) -> Option<PathBuf> {
-    let entries: Vec<PathBuf> =
-        fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let entries = entries(folder)?;
     let is_meant = |path: &&PathBuf| {
         let file = path.file_name().and_then(|file| file.to_str());
         let ending = file.and_then(|file| file.strip_prefix(name)).unwrap_or_default();
@@ -134,36 +138,17 @@ pub fn named_otherwise(folder: &Path, name: &str, below: bool) -> Option<PathBuf
     found.or_else(|| inner().find_map(|path| named_otherwise(path, name, below)))
 }
 
-/// The path from a folder to a file, both absolute, with `..` where it leads up.
-pub fn relative(path: &Path, folder: &Path) -> PathBuf {
-    let (path, folder) = (parts(path), parts(folder));
-    let same = path.iter().zip(&folder).take_while(|(one, other)| one == other).count();
-    let up = folder[same..].iter().map(|_| Component::ParentDir.as_os_str().to_owned());
-    up.chain(path[same..].iter().cloned()).collect()
-}
-
-/// The same between their real paths, as far as they exist.
-pub fn real_relative(path: &Path, folder: &Path) -> PathBuf {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    relative(&real(path), &real(folder))
-}
-
 /// The path without `.` and `..`, without a look at links.
 pub fn lexical(path: &Path) -> PathBuf {
-    parts(path).iter().collect()
-}
-
-/// The parts of a path without `.` and `..`.
-fn parts(path: &Path) -> Vec<OsString> {
     let mut parts = Vec::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => drop(parts.pop()),
-            part => parts.push(part.as_os_str().to_owned()),
+            part => parts.push(part.as_os_str()),
         }
     }
-    parts
+    parts.iter().collect()
 }
 
 /// Whether a folder, which may not exist yet, is one of these or inside one.

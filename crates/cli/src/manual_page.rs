@@ -19,9 +19,9 @@ pub struct Manual {
 }
 
 impl Manual {
-    /// The text below the help.
-    pub fn help(&self) -> String {
-        format!("{}\n\n{}", self.examples(), self.documentation())
+    /// The text below the help of a command.
+    pub fn help(&self, command: &str) -> String {
+        format!("{}\n\n{}", self.examples(), self.documentation(command))
     }
 
     /// The examples, one per line.
@@ -30,9 +30,12 @@ impl Manual {
         format!("Examples:{}", lines.collect::<String>())
     }
 
-    /// The line that names the page.
-    pub fn documentation(&self) -> String {
-        format!("Documentation: {}", address(self.page))
+    /// The line that says where more is written.
+    pub fn documentation(&self, command: &str) -> String {
+        let page = address(self.page);
+        // Whoever installed the wheel has no sources.
+        let page = if SITE.is_empty() { format!("man {command}, and {page} in the sources") } else { page };
+        format!("Documentation: {page}")
     }
 }
 

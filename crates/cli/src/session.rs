@@ -7,9 +7,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Command;
-use reclass::Inventory;
+use reclass::error::Kind;
 use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 
 use crate::configuration::{self, Configuration};
 use crate::program::{Program, Session};
@@ -31,7 +32,7 @@ fn modes_alone(program: &Program, defaults: &Map) -> Command {
         .infer_long_args(true)
         .color(screen::clap_colours())
         .max_term_width(100)
-        .after_help(program.manual.help())
+        .after_help(program.manual.help(program.name))
         .after_long_help(format!(
             "{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home directory, \
              /etc/reclass and the directory of the program, or from the file that --config names; reclass then looks \
@@ -39,7 +40,7 @@ fn modes_alone(program: &Program, defaults: &Map) -> Command {
              SOURCE_DATE_EPOCH in the environment, that time is printed instead of the present. NO_COLOR turns \
              colours off, FORCE_COLOR on. 'reclass explain-error CODE' explains an error, a warning or a rule of lint.\n\n{}",
             program.manual.examples(),
-            program.manual.documentation()
+            program.manual.documentation(program.name)
         ));
     flags::add((program.command)(base, defaults), defaults)
 }
@@ -126,7 +127,13 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     }
     let matches = match matches {
         Ok(matches) => matches,
-        Err(error) => return terminal::usage(&flags::with_way_on(flags::without_abbreviation(error))),
+        Err(error) => {
+            let node = |word: &str| {
+                let found = if looks_around { configuration.or_around(true) } else { configuration };
+                node_for(word, defaults, found)
+            };
+            return terminal::usage(&flags::with_way_on(flags::without_abbreviation(error), node));
+        }
     };
     let mut options = defaults;
     let given = flags::settings(&matches);
@@ -167,5 +174,20 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => terminal::fail(&configuration.placed_all(error)),
+    }
+}
+
+/// The word if it is a node of the inventory or the first part of its name, or else a similar node.
+fn node_for(word: &str, mut options: Map, configuration: Configuration) -> Option<String> {
+    options.extend(configuration.options);
+    let inventory = Inventory::open(&options).ok()?;
+    if inventory.nodes().ok()?.iter().any(|node| **node == *word) {
+        return Some(word.to_owned());
+    }
+    let error = inventory.nodeinfo(word, &Request::default()).err()?;
+    match &error.faults().first()?.kind {
+        Kind::NodeNotFound { similar, longer, .. } if longer.is_empty() => similar.clone(),
+        Kind::NodeNotFound { .. } => Some(word.to_owned()),
+        _ => None,
     }
 }

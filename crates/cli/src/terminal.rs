@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -75,7 +76,7 @@ const USAGE: u8 = 2;
 /// standard error get the error alone. Returns the exit code.
 pub fn fail(error: &Error) -> ExitCode {
     let faults = error.faults().iter().cloned().map(placed).collect();
-    complain(&screen::message(&report::full(&Error::new(faults), colours(), &source)));
+    complain_apart(&screen::message(&report::full(&Error::new(faults), colours(), &source)));
     let first = error.first();
     if io::stderr().is_terminal()
         && let Some(line) = explanation(first)
@@ -108,12 +109,12 @@ pub fn warn(warning: &Warning) {
     if matches!(warning.kind, Kind::ConfigurationUnread { .. }) {
         return note(warning);
     }
-    complain(&screen::message(&report::full_warning(&placed(warning.clone()), colours(), &source)));
+    complain_apart(&screen::message(&report::full_warning(&placed(warning.clone()), colours(), &source)));
 }
 
 /// Prints a note in full.
 pub fn note(note: &Fault) {
-    complain(&screen::message(&report::full_note(&placed(note.clone()), colours(), &source)));
+    complain_apart(&screen::message(&report::full_note(&placed(note.clone()), colours(), &source)));
 }
 
 /// Prints a sentence that may help.
@@ -144,6 +145,15 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     // An error is ignored: standard error is closed.
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
+
+/// Prints a report after an empty line, if another one stands above it.
+fn complain_apart(report: &str) {
+    let between = if REPORTED.swap(true, Ordering::Relaxed) { "\n" } else { "" };
+    complain(&format!("{between}{report}"));
+}
+
+/// Whether a report was printed.
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 fn complain(text: &str) {
     crate::progress::wipe();

@@ -16,7 +16,11 @@ pub fn short() -> &'static str {
 
 /// The option. It can be abbreviated as in the Python programs, which have no `-V`.
 pub fn flag() -> Arg {
-    Arg::new("version").long("version").action(ArgAction::Version).help("Print the version and the features")
+    Arg::new("version")
+        .short('V')
+        .long("version")
+        .action(ArgAction::Version)
+        .help("Print the version and the features")
 }
 
 /// Compatibility and features.

@@ -6,26 +6,33 @@
 //! | file | task |
 //! |---|---|
 //! | `server` | reads messages, keeps documents, dispatches requests |
+//! | `client` | what the client can do, and what the server tells it of itself |
 //! | `checker` | runs lint in a thread of its own, after a pause |
+//! | `places` | the places of findings while the text changes |
 //! | `workspace` | one inventory: where it is, its state, the node whose values are shown |
 //! | `text` | offsets, positions, addresses |
 //! | `answers` | one file for each kind of answer |
 
 mod answers;
 mod checker;
+mod client;
+mod places;
 mod server;
 mod text;
 mod workspace;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crossbeam_channel::unbounded;
 use lsp_server::Connection;
 use reclass::error::Result;
 use reclass::lint::OptionsFile;
 use reclass::value::Map;
 
 /// An inventory that was found.
+#[derive(Clone)]
 pub struct FoundInventory {
     /// Its folder.
     pub folder: PathBuf,
@@ -35,8 +42,11 @@ pub struct FoundInventory {
     pub file: Arc<dyn OptionsFile + Send + Sync>,
 }
 
-/// Finds the inventory that a folder belongs to; `None` if there is none.
-pub type Find = fn(&Path) -> Option<Result<FoundInventory>>;
+/// The texts of the files that are open.
+pub type Texts<'t> = dyn Fn(&Path) -> Option<String> + 't;
+
+/// Finds the inventory that a folder belongs to; `None` if there is none. The text of an open settings file counts.
+pub type Find = fn(&Path, &Texts<'_>) -> Option<Result<FoundInventory>>;
 
 /// Serves one editor until it says goodbye or is gone. The error is a sentence about the connection.
 pub fn serve(connection: &Connection, find: Find) -> std::result::Result<(), String> {
@@ -45,9 +55,21 @@ pub fn serve(connection: &Connection, find: Find) -> std::result::Result<(), Str
 
 /// Serves the editor at the other end of standard input and output.
 pub fn serve_stdio(find: Find) -> std::result::Result<(), String> {
-    let (connection, threads) = Connection::stdio();
-    let done = serve(&connection, find);
-    drop(connection);
-    threads.join().map_err(|error| error.to_string())?;
-    done
+    let (Connection { sender, receiver }, threads) = Connection::stdio();
+    // The server looks at all messages that wait. The channel of standard input holds none of them.
+    let (arrived, waiting) = unbounded();
+    std::thread::scope(|scope| {
+        scope.spawn(move || receiver.into_iter().try_for_each(|message| arrived.send(message)));
+        let done = serve(&Connection { sender, receiver: waiting }, find);
+        match threads.join() {
+            // An editor that died has closed its pipes, perhaps in the middle of a message.
+            Err(error) if !is_gone(error.kind()) => Err(error.to_string()),
+            _ => done,
+        }
+    })
+}
+
+/// Whether an error of a pipe means that the editor has ended.
+fn is_gone(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof)
 }

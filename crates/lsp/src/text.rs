@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use lsp_types::{Location, Position, Range, Uri};
+use reclass::editor::offset_of;
 use reclass::files::percent_encoded;
 use reclass::source::Site;
 
@@ -26,14 +27,8 @@ impl Encoding {
 
     /// The offset of a position. One behind the end of a line is the end, as editors expect.
     pub fn offset(self, text: &str, position: Position) -> usize {
-        let mut begin = 0;
-        for _ in 0..position.line {
-            match text[begin..].find('\n') {
-                Some(length) => begin += length + 1,
-                None => return text.len(),
-            }
-        }
-        let line = text[begin..].split('\n').next().unwrap_or_default();
+        let Some(begin) = line_begins(text).nth(position.line as usize) else { return text.len() };
+        let line = text[begin..].split(LINE_ENDS).next().unwrap_or_default();
         let mut column = 0;
         for (at, c) in line.char_indices() {
             if column >= position.character as usize {
@@ -46,32 +41,68 @@ impl Encoding {
 
     /// The position of an offset.
     pub fn position(self, text: &str, offset: usize) -> Position {
-        let before = text.get(..offset).unwrap_or(text);
-        let begin = before.rfind('\n').map_or(0, |at| at + 1);
-        let column: usize = before[begin..].chars().map(|c| self.width(c)).sum();
-        Position::new(number(before.matches('\n').count()), number(column))
+        Lines::new(text, self).position(offset)
     }
 
     /// The range of two offsets.
     pub fn range(self, text: &str, range: &std::ops::Range<usize>) -> Range {
-        Range::new(self.position(text, range.start), self.position(text, range.end))
+        Lines::new(text, self).range(range)
     }
 
     /// The range of a place. Without a known length it ends with the word at the place.
     pub fn site(self, text: &str, site: &Site) -> Range {
-        let (Some(line), Some(column)) = (site.line.checked_sub(1), site.column.checked_sub(1)) else {
-            return Range::default();
+        let Some(start) = offset_of(text, site.line, site.column) else {
+            // An unexpected end of the text may be said to be in the line behind it.
+            let end = Position::new(site.line.saturating_sub(1), 0);
+            return Range::new(end, end);
         };
-        let written = text.split('\n').nth(line as usize).unwrap_or_default().trim_end_matches('\r');
-        let rest = || written.chars().skip(column as usize);
+        let written = text[start..].split(LINE_ENDS).next().unwrap_or_default();
         let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}' | ':');
-        let length = match site.length as usize {
-            0 => rest().take_while(|c| !is_end(*c)).count(),
-            length => length,
+        let length: usize = match site.length as usize {
+            0 => written.chars().take_while(|c| !is_end(*c)).map(char::len_utf8).sum(),
+            length => written.chars().take(length).map(char::len_utf8).sum(),
         };
-        let width = |count: usize| -> usize { written.chars().take(count).map(|c| self.width(c)).sum() };
-        let (start, end) = (width(column as usize), width(column as usize + length));
-        Range::new(Position::new(line, number(start)), Position::new(line, number(end)))
+        self.range(text, &(start..start + length))
+    }
+}
+
+/// The ends of lines of the protocol, which are fewer than those of YAML.
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
+/// The offsets at which the lines of a text begin. A carriage return before a line feed ends no line of its own.
+fn line_begins(text: &str) -> impl Iterator<Item = usize> {
+    let ends = text.match_indices(LINE_ENDS);
+    let ends = ends.filter(|(at, end)| *end == "\n" || text.as_bytes().get(at + 1) != Some(&b'\n'));
+    std::iter::once(0).chain(ends.map(|(at, _)| at + 1))
+}
+
+/// The lines of a text, for many positions in it.
+pub struct Lines<'t> {
+    text: &'t str,
+    encoding: Encoding,
+    /// The offset at which each line begins.
+    begins: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    /// The lines of a text.
+    pub fn new(text: &'t str, encoding: Encoding) -> Lines<'t> {
+        Lines { text, encoding, begins: line_begins(text).collect() }
+    }
+
+    /// The position of an offset.
+    pub fn position(&self, offset: usize) -> Position {
+        // What is no offset of the text is its end.
+        let offset = if self.text.is_char_boundary(offset) { offset } else { self.text.len() };
+        let line = self.begins.partition_point(|begin| *begin <= offset).saturating_sub(1);
+        let inner = self.begins.get(line).map_or("", |begin| &self.text[*begin..offset]);
+        let column: usize = inner.chars().map(|c| self.encoding.width(c)).sum();
+        Position::new(number(line), number(column))
+    }
+
+    /// The range of two offsets.
+    pub fn range(&self, range: &std::ops::Range<usize>) -> Range {
+        Range::new(self.position(range.start), self.position(range.end))
     }
 }
 
@@ -86,9 +117,10 @@ pub fn path_of(uri: &Uri) -> Option<PathBuf> {
     Some(PathBuf::from(&*path))
 }
 
-/// The address of a file.
+/// The address of a file; `None` for what is no file: a key of etcd, a file in a repository.
 pub fn uri_of(path: impl AsRef<Path>) -> Option<Uri> {
-    Uri::from_str(&format!("file://{}", percent_encoded(path.as_ref().to_str()?))).ok()
+    let path = Some(path.as_ref()).filter(|path| path.is_absolute())?;
+    Uri::from_str(&format!("file://{}", percent_encoded(path.to_str()?))).ok()
 }
 
 /// The place in the file as the protocol has it.
@@ -108,9 +140,31 @@ mod tests {
             let offset = encoding.offset(text, position);
             assert_eq!(&text[offset..=offset], "x");
             assert_eq!(encoding.position(text, offset), position);
+            for offset in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                assert_eq!(Lines::new(text, encoding).position(offset), encoding.position(text, offset));
+                assert_eq!(encoding.offset(text, encoding.position(text, offset)), offset);
+            }
             assert_eq!(encoding.offset(text, Position::new(0, 99)), 10);
             assert_eq!(encoding.offset(text, Position::new(9, 0)), text.len());
         }
+    }
+
+    #[test]
+    fn lines_end_where_the_protocol_says() {
+        let text = "a: '\u{2028}b'\r\nc: 1\rd: 2\ne: 3";
+        for (written, line, column) in [("b", 0, 5), ("c", 1, 0), ("d", 2, 0), ("3", 3, 3)] {
+            let offset = text.find(written).expect("it is there");
+            assert_eq!(Encoding::Utf16.position(text, offset), Position::new(line, column));
+            assert_eq!(Encoding::Utf16.offset(text, Position::new(line, column)), offset);
+        }
+        assert_eq!(
+            Encoding::Utf16.offset(text, Position::new(0, 99)),
+            text.find("\r\n").expect("it is there")
+        );
+        // YAML counts a line more: `d` is in its fourth.
+        let site = Site { path: "x".into(), line: 4, column: 1, length: 0 };
+        let expected = Range::new(Position::new(2, 0), Position::new(2, 1));
+        assert_eq!(Encoding::Utf16.site(text, &site), expected);
     }
 
     #[test]

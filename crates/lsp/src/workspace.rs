@@ -3,37 +3,46 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use reclass::editor::{InventoryNames, ItemAt, item_at};
-use reclass::error::Result;
+use reclass::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
+use reclass::error::{Error, Result};
 use reclass::explain::{Explanation, Selection, explain};
-use reclass::files::roots;
+use reclass::files::{real, roots};
 use reclass::lint::lint_options;
 use reclass::redact::Redaction;
 use reclass::value::Value;
-use reclass::{Finding, Inventory, Request};
+use reclass::{Finding, Inventory, NodeInfo, Request};
 
 use crate::FoundInventory;
+use crate::checker::KnownFindings;
 use crate::text::Encoding;
+
+/// How long a node with a file is searched before the first check.
+const SEARCH: Duration = Duration::from_millis(200);
 
 /// An inventory and what is known of it.
 pub struct Workspace {
     pub found: FoundInventory,
     pub inventory: Inventory,
     /// Its nodes and classes after the last check.
-    pub names: InventoryNames,
+    pub names: Arc<InventoryNames>,
     /// The findings of the last check.
     pub findings: Vec<Finding>,
-    /// The parameters of nodes when they last rendered: the text is broken while somebody types a reference.
-    parameters: RefCell<HashMap<String, Value>>,
+    /// The findings that are not shown.
+    pub baseline: Option<Arc<KnownFindings>>,
+    /// The parameters of nodes when they last rendered, also with hidden secrets: the text is broken while somebody
+    /// types a reference.
+    parameters: RefCell<HashMap<String, (Value, Value)>>,
     /// The node that somebody chose.
     pub node: Option<String>,
     /// How often its texts changed. A check of older texts is not shown.
     pub generation: u64,
     /// The folders of its nodes and classes.
     roots: Vec<PathBuf>,
-    /// Whether its folder left the editor's workspace.
-    pub closed: bool,
+    /// The folders of its schemas.
+    schemas: Vec<PathBuf>,
 }
 
 /// A text that is open in the editor.
@@ -48,17 +57,23 @@ pub type OpenTexts = BTreeMap<PathBuf, OpenText>;
 impl Workspace {
     /// Opens an inventory. Its first check fills the rest.
     pub fn open(found: FoundInventory) -> Result<Workspace> {
-        let inventory = Inventory::open(&lint_options(&found.options))?;
+        let inventory = Inventory::open(&lint_options(&found.options)).map_err(|error| {
+            let faults = error.into_faults().into_iter();
+            Error::new(faults.map(|fault| found.file.placed(fault)).collect())
+        })?;
         let settings = inventory.settings();
         let base = settings.inventory_base_uri.as_deref();
-        let uris = [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")];
-        let roots = uris.into_iter().flat_map(|(uri, name)| roots(base, uri, name).unwrap_or_default());
+        let folders = |uris: [(&Value, &'static str); 2]| -> Vec<PathBuf> {
+            uris.iter().flat_map(|(uri, name)| roots(base, uri, name).unwrap_or_default()).collect()
+        };
+        let formulas = Value::texts(&settings.formula_schemas);
         Ok(Workspace {
-            roots: roots.collect(),
-            closed: false,
+            roots: folders([(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")]),
+            schemas: folders([(&settings.schemas_uri, "schemas_uri"), (&formulas, "formula_schemas")]),
+            baseline: None,
             found,
             inventory,
-            names: InventoryNames::default(),
+            names: Arc::default(),
             findings: Vec::new(),
             parameters: RefCell::default(),
             node: None,
@@ -73,7 +88,7 @@ impl Workspace {
 
     /// The same for another inventory with the same options.
     pub fn give_texts(&self, inventory: &Inventory, documents: &OpenTexts) {
-        for (path, document) in documents.iter().filter(|(path, _)| self.holds(path)) {
+        for (path, document) in documents.iter().filter(|(path, _)| self.reads(path)) {
             inventory.set_buffer(path, Some(&document.text));
         }
     }
@@ -81,7 +96,18 @@ impl Workspace {
     /// Whether a path is that of a node or class, perhaps of a new one. Other YAML files are none of ours.
     pub fn holds(&self, path: &Path) -> bool {
         let is_known = || path.to_str().is_some_and(|path| self.names.files.contains_key(path));
-        !self.closed && (self.roots.iter().any(|root| path.starts_with(root)) || is_known())
+        self.roots.iter().any(|root| path.starts_with(root)) || is_known()
+    }
+
+    /// Whether a text at this path counts: that of a node, a class or a schema.
+    pub fn reads(&self, path: &Path) -> bool {
+        self.schemas.iter().any(|root| path.starts_with(root)) || self.holds(path)
+    }
+
+    /// The path of a file in this inventory by its real path: its folders may be symbolic links.
+    pub fn named(&self, path: &Path) -> Option<PathBuf> {
+        let mut folders = self.roots.iter().chain(&self.schemas).chain([&self.found.folder]);
+        folders.find_map(|root| Some(root.join(path.strip_prefix(real(root)?).ok()?)))
     }
 
     /// The node whose values are shown in a file: the chosen one if it has the file, else the first that has it.
@@ -91,13 +117,29 @@ impl Workspace {
         chosen.cloned().or_else(|| self.names.first_node(path).map(ToString::to_string))
     }
 
-    /// The parameters of a node, or those that it had when it last rendered.
-    pub fn parameters(&self, node: &str) -> Option<Value> {
-        let mut known = self.parameters.borrow_mut();
-        if let Ok(info) = self.inventory.nodeinfo(node, &Request::default()) {
-            known.insert(node.to_owned(), info.parameters.clone());
+    /// The same; before the first check a node is searched for a while.
+    pub fn node_for_errors(&self, path: &str) -> Option<String> {
+        if !self.names.files.is_empty() {
+            return self.node_of(path);
         }
-        known.get(node).cloned()
+        search_node(&self.inventory, path, SEARCH).map(|node| node.to_string())
+    }
+
+    /// The parameters of a node, or those that it had when it last rendered, with hidden secrets.
+    pub fn parameters(&self, node: &str) -> Option<Value> {
+        if let Ok(info) = self.inventory.nodeinfo(node, &Request::default()) {
+            self.remember(node, &info);
+        }
+        self.parameters.borrow().get(node).map(|(_, shown)| shown.clone())
+    }
+
+    /// Keeps the parameters of a node that rendered.
+    pub fn remember(&self, node: &str, info: &NodeInfo) {
+        let mut known = self.parameters.borrow_mut();
+        if known.get(node).is_none_or(|(parameters, _)| *parameters != info.parameters) {
+            let shown = shown_parameters(&self.inventory, info, &self.redaction()).unwrap_or(Value::Null);
+            known.insert(node.to_owned(), (info.parameters.clone(), shown));
+        }
     }
 
     /// The secrets that no answer shows.
@@ -114,12 +156,16 @@ impl Workspace {
 
 /// The text of a file as the answers have it: the open one, or that of the file.
 pub fn text_of(inventory: &Inventory, documents: &OpenTexts, path: &str) -> Option<String> {
-    let open = documents.get(Path::new(path)).map(|document| document.text.clone());
-    open.or_else(|| inventory.text(path)).or_else(|| {
-        let limit = inventory.settings().max_file_bytes();
-        let (bytes, _) = reclass::files::read(Path::new(path), limit).ok()?;
-        String::from_utf8(bytes).ok()
-    })
+    let current = current_text(documents, path, inventory.settings().max_file_bytes());
+    // What the inventory read last may be old. It is the text of a file in a repository.
+    current.or_else(|| inventory.text(path))
+}
+
+/// The open text of a file, or the one on the disk.
+pub fn current_text(documents: &OpenTexts, path: &str, limit: usize) -> Option<String> {
+    let path = Path::new(path);
+    let open = documents.get(path).map(|document| document.text.clone());
+    open.or_else(|| String::from_utf8(reclass::files::read(path, limit).ok()?.0).ok())
 }
 
 /// A question about a place in an open text.

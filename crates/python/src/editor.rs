@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString};
 
 use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::outgoing::Outgoing;
+use reclass::EditEffect;
 use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::etcd;
+use reclass::edit::fetched;
 use reclass::edit::node::{self, NodeContent};
 use reclass::edit::tree::{EditOptions, Edited};
 use reclass::edit::unified::{ShownText, unified};
@@ -77,7 +79,7 @@ impl Editor {
     }
 
     /// Sets a soft parameter of a cluster, in its file or in etcd.
-    #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false, store = "file"))]
+    #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false, force = false, store = "file"))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn set_cluster_param<'py>(
         &self,
@@ -88,12 +90,13 @@ impl Editor {
         #[pyo3(from_py_with = argument)] file_name: &str,
         interpolate: bool,
         test: bool,
+        force: bool,
         #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let value = from_python(value, "the value")?;
             let file = ClusterFile { cluster, name: file_name };
-            let options = EditOptions { test, interpolate };
+            let options = EditOptions { test, interpolate, force };
             self.edit(py, |settings| {
                 if is_etcd(store)? {
                     etcd::set(settings, file, name, value, options)
@@ -105,7 +108,8 @@ impl Editor {
     }
 
     /// Deletes a soft parameter of a cluster, if it exists.
-    #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false, store = "file"))]
+    #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false, force = false, store = "file"))]
+    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn delete_cluster_param<'py>(
         &self,
         py: Python<'py>,
@@ -113,11 +117,12 @@ impl Editor {
         #[pyo3(from_py_with = argument)] cluster: &str,
         #[pyo3(from_py_with = argument)] file_name: &str,
         test: bool,
+        force: bool,
         #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let file = ClusterFile { cluster, name: file_name };
-            let options = EditOptions { test, interpolate: false };
+            let options = EditOptions { test, interpolate: false, force };
             self.edit(py, |settings| {
                 if is_etcd(store)? {
                     etcd::delete(settings, file, name, options)
@@ -140,11 +145,53 @@ impl Editor {
         })
     }
 
-    /// All files of the inventory as written, each with its `kind` (`class` or `node`),
-    /// `name`, `folder` and `path`, and `data` or `error`.
-    fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// The repositories of the `nodes` and of the `classes` of an inventory in git, fetched now: `repo`, the served
+    /// `branch`, the `root` below its top, the `folder` of the bare repository, and the commits of all branches,
+    /// `heads`. `None` unless each of the two is one branch.
+    fn repositories<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         guard(|| {
-            let sources = self.ask(py, reclass::edit::source::list)?;
+            let Some(trees) = self.ask(py, fetched::trees)? else { return Ok(None) };
+            let found = PyDict::new(py);
+            for (name, tree) in ["nodes", "classes"].into_iter().zip(trees) {
+                let one = PyDict::new(py);
+                one.set_item("repo", tree.repo)?;
+                one.set_item("branch", &*tree.branch)?;
+                one.set_item("root", &*tree.root)?;
+                one.set_item("folder", display(&tree.folder))?;
+                let heads = tree.heads.iter().map(|(branch, commit)| (branch, &**commit));
+                one.set_item("heads", heads.into_py_dict(py)?)?;
+                found.set_item(name, one)?;
+            }
+            Ok(Some(found))
+        })
+    }
+
+    /// Pushes a commit of the bare repository `folder` to a branch of the repository of the `nodes` or `classes`.
+    /// Returns `None`, or the message of git if that fails.
+    fn push(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument)] tree: &str,
+        #[pyo3(from_py_with = argument)] folder: &str,
+        #[pyo3(from_py_with = argument)] commit: &str,
+        #[pyo3(from_py_with = argument)] branch: &str,
+    ) -> PyResult<Option<String>> {
+        guard(|| {
+            let tree = usize::from(tree == "classes");
+            self.ask(py, |settings| fetched::push(settings, tree, folder.as_ref(), commit, branch))
+        })
+    }
+
+    /// All files of the inventory as written, or the file of one node, each with its `kind` (`class` or `node`),
+    /// `name`, `folder` and `path`, and `data` or `error`.
+    #[pyo3(signature = (node = None))]
+    fn sources<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = optional_argument)] node: Option<&str>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        guard(|| {
+            let sources = self.ask(py, |settings| reclass::edit::source::list(settings, node))?;
             let all = PyList::empty(py);
             for source in sources {
                 let one = PyDict::new(py);
@@ -163,7 +210,7 @@ impl Editor {
     }
 
     /// Creates the file of a node. `entries` are other values, each with its keys from the top.
-    #[pyo3(signature = (name, folder = "", classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
+    #[pyo3(signature = (name, folder = "", classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false, force = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn create_node<'py>(
         &self,
@@ -175,16 +222,17 @@ impl Editor {
         #[pyo3(from_py_with = entries_given)] entries: Vec<(Vec<Text>, Bound<'py, PyAny>)>,
         interpolate: bool,
         test: bool,
+        force: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let content = content(classes, parameters, entries)?;
-            let options = EditOptions { test, interpolate };
+            let options = EditOptions { test, interpolate, force };
             self.edit(py, |settings| node::create(settings, name, folder, &content, options))
         })
     }
 
     /// Adds classes to the file of a node, and sets its parameters.
-    #[pyo3(signature = (name, classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
+    #[pyo3(signature = (name, classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false, force = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn update_node<'py>(
         &self,
@@ -195,24 +243,26 @@ impl Editor {
         #[pyo3(from_py_with = entries_given)] entries: Vec<(Vec<Text>, Bound<'py, PyAny>)>,
         interpolate: bool,
         test: bool,
+        force: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let content = content(classes, parameters, entries)?;
-            let options = EditOptions { test, interpolate };
+            let options = EditOptions { test, interpolate, force };
             self.edit(py, |settings| node::update(settings, name, &content, options))
         })
     }
 
     /// Deletes the file of a node.
-    #[pyo3(signature = (name, *, test = false))]
+    #[pyo3(signature = (name, *, test = false, force = false))]
     fn delete_node<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = argument)] name: &str,
         test: bool,
+        force: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let options = EditOptions { test, interpolate: false };
+            let options = EditOptions { test, interpolate: false, force };
             self.edit(py, |settings| node::delete(settings, name, options))
         })
     }
@@ -225,8 +275,9 @@ impl Editor {
     }
 
     /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file), their `diff`
-    /// and their data, `old` and `new`, the SHA-256 of the files, `hash_before` and `hash_after`, and a `warning`
-    /// or `None`. Secrets are hidden.
+    /// and their data, `old` and `new`, the SHA-256 of the files, `hash_before` and `hash_after`, a `warning` or
+    /// `None`, and the numbers of `nodes` that were `rendered`, `changed` and `broken`, or `None`. Secrets are
+    /// hidden.
     fn edit<'py>(
         &self,
         py: Python<'py>,
@@ -260,6 +311,11 @@ impl Editor {
         result.set_item("hash_before", sha256(py, edited.before.as_deref())?)?;
         result.set_item("hash_after", sha256(py, edited.after.as_deref())?)?;
         result.set_item("warning", edited.warning)?;
+        let counts = |effect: EditEffect| {
+            [("rendered", effect.rendered), ("changed", effect.changed), ("broken", effect.broken.len())]
+                .into_py_dict(py)
+        };
+        result.set_item("nodes", edited.effect.map(counts).transpose()?)?;
         result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(result)
@@ -286,6 +342,11 @@ fn is_etcd(store: &str) -> Result<bool> {
 /// A string argument. A string that is not valid Unicode raises an error of this extension, not of Python.
 fn argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     incoming::str(object.cast::<PyString>()?, "an argument")
+}
+
+/// The same for an argument that may be `None`.
+fn optional_argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    if object.is_none() { Ok(None) } else { argument(object).map(Some) }
 }
 
 /// The same for several strings.

@@ -1,10 +1,11 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -24,6 +25,7 @@ use reclass::error::{
 };
 use reclass::explain::{Selection, explain, to_text};
 use reclass::failpoints::failpoint;
+use reclass::impact::impact;
 use reclass::lint::lint;
 use reclass::list::{self, ListedRows, NodeFilter};
 use reclass::redact::Redaction;
@@ -32,8 +34,9 @@ use reclass::settings::{NodeNotFound, Settings};
 use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Key, Map, Text, Value};
+use reclass::violations;
 use reclass::wire;
-use reclass::{CatalogEntry, FetchState, NodeInfo, Request, files};
+use reclass::{CatalogEntry, FetchState, HeldNodes, NodeInfo, Request, Serving, files};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -44,6 +47,8 @@ pub struct Inventory {
     options: Map,
     propagates: bool,
     reads_grains: bool,
+    /// The policy for a pillar that breaks a schema.
+    schema_check: Text,
     /// Approximate limit in bytes for the templates of Python objects.
     objects_limit: usize,
 }
@@ -58,17 +63,24 @@ impl Inventory {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
             let options = incoming::options(py, settings)?;
-            let mut inventory =
-                Inventory { options, propagates: false, reads_grains: false, objects_limit: 0 };
+            let mut inventory = Inventory {
+                options,
+                propagates: false,
+                reads_grains: false,
+                schema_check: Text::default(),
+                objects_limit: 0,
+            };
             let about = inventory.ask(py, |engine| {
                 let propagates = engine.settings().propagate_pillar_data_to_reclass;
                 let limit = objects_limit(engine.settings());
-                Ok((propagates, limit, engine.settings_warnings().to_vec(), engine.reads_grains()))
+                let check = engine.settings().schema_check.clone();
+                Ok((propagates, limit, engine.settings_warnings().to_vec(), engine.reads_grains(), check))
             })?;
-            let (propagates, objects_limit, warnings, reads_grains) = &*about;
+            let (propagates, objects_limit, warnings, reads_grains, schema_check) = &*about;
             log::once(py, warnings)?;
             inventory.propagates = *propagates;
             inventory.reads_grains = *reads_grains;
+            inventory.schema_check.clone_from(schema_check);
             inventory.objects_limit = *objects_limit;
             Ok(inventory)
         })
@@ -231,6 +243,18 @@ impl Inventory {
         guard(|| self.answer(py, plain, |_| diff(&self.options, None, (old, new), &nodes, show_secrets)))
     }
 
+    /// What a change, a place or a name touches, as `reclass impact -o json` prints it.
+    #[pyo3(signature = (old, new = ".", *nodes))]
+    fn impact<'py>(
+        &self,
+        py: Python<'py>,
+        old: &str,
+        new: &str,
+        nodes: Vec<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, true, |_| impact(&self.options, old, new, &nodes)))
+    }
+
     /// The text that `reclass explain` prints, with secrets hidden.
     #[pyo3(signature = (node, *paths))]
     fn explain_text<'py>(
@@ -370,22 +394,84 @@ impl Inventory {
     }
 
     /// The repositories and the etcd of the inventory, as of the last question in this process: the `source`, the
-    /// `commits` of branches, the time when it was `fetched`, and why it is `stale`.
+    /// `commits` of branches, the times when it was `fetched` and when that `failed` last, and why it is `stale`.
     fn fetch_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         guard(|| {
             let states = self.ask(py, |engine| Ok(engine.fetch_states()))?;
+            let seconds = |time: Option<SystemTime>| {
+                time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs_f64())
+            };
             let given = |state: &FetchState| {
                 let commits = state.commits.iter().map(|(branch, commit)| (&**branch, &**commit));
-                let fetched = state.fetched.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 let given = PyDict::new(py);
                 given.set_item("source", &state.source)?;
                 given.set_item("commits", commits.into_py_dict(py)?)?;
-                given.set_item("fetched", fetched.map(|time| time.as_secs_f64()))?;
+                given.set_item("fetched", seconds(state.fetched))?;
+                given.set_item("failed", seconds(state.failed))?;
                 given.set_item("stale", state.stale.as_ref().map(|stale| inert(&stale.kind.to_string())))?;
                 Ok(given)
             };
             states.iter().map(given).collect()
         })
+    }
+
+    /// The state of the inventory, as `reclass status -o json` prints it: its `revision`, `since` when, and its
+    /// `sources`. Renders no node.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, false, reclass::Inventory::served_state))
+    }
+
+    /// Which revisions are served, if new ones are tested first (`serve`): the name of the `newest` one and whether
+    /// any node gets it, its `problems`, each with its nodes, and its `trial`; otherwise `None`.
+    fn serving<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guard(|| {
+            let decision = self.ask(py, |engine| Ok(engine.serving().and_then(Serving::decision)))?;
+            let Some(decision) = &*decision else { return Ok(None) };
+            let given = PyDict::new(py);
+            given.set_item("newest", decision.newest())?;
+            let problem = |held: &HeldNodes| {
+                let given = PyDict::new(py);
+                given.set_item("problem", &held.problem)?;
+                given.set_item("nodes", &held.nodes)?;
+                Ok::<_, PyErr>(given)
+            };
+            let problems = decision.problems.iter().map(problem).collect::<PyResult<Vec<_>>>()?;
+            given.set_item("problems", problems)?;
+            let trial = decision.trial.as_ref().map(|trial| (&trial.revision, &trial.nodes));
+            given.set_item("trial", trial)?;
+            Ok(Some(given))
+        })
+    }
+
+    /// Ends the trial of the newest revision: it is served to all nodes, or to none. Returns its name; `None`
+    /// without a trial.
+    fn end_trial(&self, py: Python<'_>, promote: bool) -> PyResult<Option<String>> {
+        guard(|| {
+            let end = |serving: &Serving| serving.end_trial(promote);
+            let ended = self.ask(py, |engine| engine.serving().map_or(Ok(None), end))?;
+            Ok((*ended).clone())
+        })
+    }
+
+    /// The problem of a `canary` that matches no node.
+    fn unmatched_canary(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        guard(|| {
+            let problem = self.ask(py, |engine| {
+                let Some(serving) = engine.serving() else { return Ok(None) };
+                Ok(serving.unmatched_canary(&engine.nodes()?))
+            })?;
+            Ok((*problem).clone())
+        })
+    }
+
+    /// Forgets which revisions were served, with `serve: now`.
+    fn forget_served(&self, py: Python<'_>) -> PyResult<()> {
+        guard(|| self.ask(py, reclass::Inventory::forget_served).map(drop))
+    }
+
+    /// Makes this process the one that tests new revisions, until it ends; `False` if another one does.
+    fn test_revisions(&self, py: Python<'_>) -> PyResult<bool> {
+        guard(|| Ok(*self.ask(py, |engine| Ok(engine.serving().is_some_and(Serving::watch)))?))
     }
 
     /// The output of `reclass --inventory`, as Python data.
@@ -398,7 +484,8 @@ impl Inventory {
     }
 
     /// The pillar of a minion: the parameters of its node, and `__reclass__` with `nodename`,
-    /// `applications`, `classes` and `environment`. Its values have types that Salt carries to a minion.
+    /// `applications`, `classes` and `environment`, and with `revision_in_pillar` the `revision`. Its values have types
+    /// that Salt carries to a minion.
     ///
     /// `pillar` requires the setting `propagate_pillar_data_to_reclass`, `environment` requires
     /// `allow_adapter_env_override`. The setting `node_not_found` decides the answer for a minion without a
@@ -426,17 +513,16 @@ impl Inventory {
             }
             self.timed(py, "pillar", minion_id, || {
                 let node = self.ask(py, |engine| {
-                    minion(engine, minion_id, |mapped| {
-                        if mapped {
-                            engine.mapped_node(minion_id, &request)
-                        } else {
-                            engine.nodeinfo(minion_id, &request)
-                        }
+                    noted(engine, || {
+                        minion(engine, minion_id, |mapped| {
+                            engine.answer_for_minion(minion_id, &request, mapped)
+                        })
                     })
                 })?;
-                let Some(node) = &*node else {
+                let Some((node, revision)) = &*node else {
                     return Ok(PyDict::new(py));
                 };
+                self.check_schemas(py, &request, node)?;
                 if node.wire_values.get().is_none() {
                     self.ask(py, |engine| {
                         let values = wire_values(node, engine.settings()).map_err(|mut error| {
@@ -447,7 +533,7 @@ impl Inventory {
                         Ok(())
                     })?;
                 }
-                let pillar = pillar_dict(node, &mut self.outgoing(py))?;
+                let pillar = pillar_dict(node, revision.as_deref(), &mut self.outgoing(py))?;
                 self.log_warnings(py, std::slice::from_ref(node))?;
                 Ok(pillar)
             })
@@ -470,7 +556,9 @@ impl Inventory {
             let request = Request { environment, grains, ..Request::default() };
             self.timed(py, "top", minion_id, || {
                 let answer = self.ask(py, |engine| {
-                    let top = minion(engine, minion_id, |mapped| engine.top(minion_id, &request, mapped))?;
+                    let top = noted(engine, || {
+                        minion(engine, minion_id, |mapped| engine.top(minion_id, &request, mapped))
+                    })?;
                     top.map(|top| Ok((environment_name(&top.environment, minion_id)?, top.applications)))
                         .transpose()
                 })?;
@@ -483,6 +571,26 @@ impl Inventory {
             })
         })
     }
+}
+
+thread_local! {
+    static REMEMBERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the last pillar or top of this thread was remembered.
+pub fn was_remembered() -> bool {
+    REMEMBERED.get()
+}
+
+/// Notes whether an answer is remembered, for metrics.
+fn noted<T>(engine: &reclass::Inventory, answer: impl FnOnce() -> Result<T>) -> Result<T> {
+    if engine.settings().metrics_file.is_none() {
+        return answer();
+    }
+    let before = engine.counts().reused;
+    let given = answer();
+    REMEMBERED.set(engine.counts().reused > before);
+    given
 }
 
 /// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
@@ -511,6 +619,26 @@ impl Inventory {
             wanted.set_item(&name, grains.get_item(&name)?)?;
         }
         incoming::from_python(wanted.as_any(), "the grains").map(Some)
+    }
+
+    /// Refuses a pillar that breaks a schema, or logs it, as the setting `schema_check` says.
+    fn check_schemas(&self, py: Python<'_>, request: &Request, node: &NodeInfo) -> PyResult<()> {
+        if &*self.schema_check == "off" {
+            return Ok(());
+        }
+        let is_refused = &*self.schema_check == "error";
+        let warnings = self.ask(py, |engine| {
+            let faults = violations::of_answer(engine, request, node)?;
+            let (mut errors, warnings): (Vec<Fault>, Vec<Fault>) =
+                faults.into_iter().partition(|fault| is_refused && is_error(fault));
+            truncate_unless_grouped(&mut errors, engine.settings().group_errors);
+            if errors.is_empty() { Ok(warnings) } else { Err(Error::new(errors)) }
+        })?;
+        if warnings.is_empty() {
+            return Ok(());
+        }
+        let debug = log::is_on(py, Severity::Debug)?;
+        self.log_lines(py, &warnings.iter().collect::<Vec<_>>(), debug)
     }
 
     /// The answer of the engine as Python data. A plain answer has the types of JSON.
@@ -587,12 +715,13 @@ impl Inventory {
                 answer.map(|answer| Given(Some(answer))),
                 engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
                 stale,
+                engine.serving().map(Serving::take_news),
             ))
         };
         let raised = |FailedRequest { error, full, repeated }: FailedRequest| {
             exception_with_excerpts(py, &error, &full, repeated)
         };
-        let (given, mode, stale) = py.detach(|| grow(ask)).map_err(raised)?;
+        let (given, mode, stale, news) = py.detach(|| grow(ask)).map_err(raised)?;
         failpoint("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
@@ -601,6 +730,10 @@ impl Inventory {
                 format!("no watch of '{place}' any more: each answer compares the time stamps of the files")
             };
             log::write(py, Severity::Info, &inert(&line))?;
+        }
+        for (breaks, sentence) in news.into_iter().flatten() {
+            let severity = if breaks { Severity::Warning } else { Severity::Info };
+            log::write(py, severity, &inert(&sentence))?;
         }
         if let Some((inventory, states, interval)) = stale {
             log::staleness(py, &inventory, &states, interval)?;
@@ -752,8 +885,17 @@ fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Res
     }
 }
 
+/// Whether what breaks a schema is an error; a value that is only deprecated is none.
+fn is_error(fault: &Fault) -> bool {
+    !matches!(fault.kind, Kind::Lint { .. })
+}
+
 /// The parameters and `__reclass__` as Python data.
-fn pillar_dict<'py>(node: &NodeInfo, outgoing: &mut Outgoing<'py>) -> PyResult<Bound<'py, PyDict>> {
+fn pillar_dict<'py>(
+    node: &NodeInfo,
+    revision: Option<&str>,
+    outgoing: &mut Outgoing<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
     let py = outgoing.py();
     let (parameters, environment) = node.wire_values.get().cloned().unwrap_or_default();
     let pillar = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
@@ -762,6 +904,9 @@ fn pillar_dict<'py>(node: &NodeInfo, outgoing: &mut Outgoing<'py>) -> PyResult<B
     about.set_item(intern!(py, "applications"), outgoing.texts(&node.applications)?)?;
     about.set_item(intern!(py, "classes"), outgoing.texts(&node.classes)?)?;
     about.set_item(intern!(py, "environment"), outgoing.object(&environment)?)?;
+    if let Some(revision) = revision {
+        about.set_item(intern!(py, "revision"), revision)?;
+    }
     pillar.set_item(intern!(py, "__reclass__"), about)?;
     Ok(pillar)
 }

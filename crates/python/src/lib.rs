@@ -45,6 +45,12 @@ mod _engine {
         })
     }
 
+    /// Whether the last pillar or top of this thread was remembered, with the setting `metrics_file`.
+    #[pyfunction]
+    fn was_remembered() -> bool {
+        super::inventory::was_remembered()
+    }
+
     /// Panics inside of the engine, for tests. The caller gets an `InternalError`.
     #[pyfunction]
     fn panic(py: Python<'_>) -> PyResult<()> {

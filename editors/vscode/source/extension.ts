@@ -10,6 +10,7 @@ import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
 
 import { Explanations } from "./explanation.ts";
+import { documentsOf } from "./files.ts";
 import { Graphs } from "./graph.ts";
 import { Nodes } from "./nodes.ts";
 import { notStarted, programOf, type Program } from "./program.ts";
@@ -29,14 +30,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   });
   // One start after another: a second one would register the commands of the server twice.
   let last: Promise<void> = Promise.resolve();
-  // Each change of a file may be one of the inventory or of its settings. The server finds out.
-  const watcher = vscode.workspace.createFileSystemWatcher("**/*.{yml,yaml}");
-  const restart = (): Promise<void> => last = last.then(() => start(program(), nodes, watcher));
+  const restart = (): Promise<void> => last = last.then(() => start(program(), nodes));
 
   const command = (name: string, run: (editor: vscode.TextEditor | undefined) => Promise<void>): vscode.Disposable =>
     vscode.commands.registerCommand(name, () => run(vscode.window.activeTextEditor));
   context.subscriptions.push(
-    nodes, explanations, graphs, watcher,
+    nodes, explanations, graphs,
     command("reclass.pickNode", async (editor) => {
       if (client && editor) await nodes.pick(client, editor.document.uri);
     }),
@@ -65,15 +64,16 @@ export async function deactivate(): Promise<void> {
   await client?.dispose();
 }
 
-async function start(program: Program, nodes: Nodes, watcher: vscode.FileSystemWatcher): Promise<void> {
+async function start(program: Program, nodes: Nodes): Promise<void> {
   await client?.dispose();
   client = undefined;
   const files = vscode.workspace.getConfiguration("reclass").get<string[]>("files", []);
   const options: LanguageClientOptions = {
-    // Other YAML files never reach the server.
-    documentSelector: files.map((pattern) => ({ scheme: "file", language: "yaml", pattern })),
-    synchronize: { fileEvents: watcher },
-    initializationOptions: { inlayHints: vscode.workspace.getConfiguration("reclass").get("inlayHints", false) },
+    documentSelector: documentsOf(files),
+    initializationOptions: {
+      inlayHints: vscode.workspace.getConfiguration("reclass").get("inlayHints", false),
+      explainValue: true,
+    },
     middleware: {
       // The client registers the commands of the server. A code lens runs this one without a node.
       executeCommand: async (name, args: unknown[], next) => {

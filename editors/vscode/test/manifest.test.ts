@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { documentsOf, SETTINGS } from "../source/files.ts";
+
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const manifest = JSON.parse(read("package.json"));
 const sources = readdirSync(new URL("../source", import.meta.url)).map((name) => read(`source/${name}`)).join("\n");
@@ -19,6 +21,16 @@ test("each setting is read, and explained in the README", () => {
     assert.ok(readme.includes(`\`${setting}\``), setting);
     // The client of the protocol reads this one.
     if (setting !== "reclass.trace.server") assert.ok(sources.includes(`"${setting.replace("reclass.", "")}"`), setting);
+  }
+});
+
+test("files with both endings, schemas and settings begin the extension and reach the program", () => {
+  const files: string[] = manifest.contributes.configuration.properties["reclass.files"].default;
+  assert.deepEqual(files, ["nodes", "classes", "schemas"].map((folder) => `**/${folder}/**/*.{yml,yaml${folder === "schemas" ? ",json" : ""}}`));
+  assert.deepEqual(manifest.activationEvents, [...SETTINGS, files[1]].map((glob) => `workspaceContains:${glob}`));
+  const documents = documentsOf(["**/inventory/**/*.yaml"]);
+  for (const pattern of ["**/inventory/**/*.yaml", ...SETTINGS]) {
+    assert.ok(documents.some((one) => one.pattern === pattern && one.language === "yaml" && one.scheme === "file"), pattern);
   }
 });
 

@@ -1,4 +1,4 @@
-"""Says who edited which file: a line in the log, and on a master an event. It never says a value."""
+"""Says who edited which file or ended a trial: a line in the log, and on a master an event; never a value."""
 
 from __future__ import annotations
 
@@ -46,33 +46,40 @@ def edited(edit: Mapping[str, Any], subject: str, done: str, store: str) -> None
         return
     # The hash of one short value in etcd would give it away.
     before, after = (edit[f"hash_{when}"] if store == "file" else None for when in ("before", "after"))
-    user = caller.user or _user()
     log.info(
         "edit: %s %s in '%s' by %s, user %s, job %s; sha256 %s, before %s",
         subject,
         done,
         edit["path"],
         caller.function,
-        user,
+        user(),
         caller.job,
         after,
         before,
     )
+    _fire(caller, subject=subject, done=done, file=edit["path"], before=before, after=after)
+
+
+def ended_trial(inventory: str, revision: str, done: str) -> None:
+    """Reports that the revision on trial of an inventory was promoted or aborted."""
+    caller = _caller.get()
+    if caller is None:
+        return
+    log.info("revision %s of '%s' %s by user %s, job %s", revision, inventory, done, user(), caller.job)
+    _fire(caller, done=done, inventory=inventory, revision=revision)
+
+
+def _fire(caller: Caller, **event: Any) -> None:
     if caller.fire is not None:
-        event = {
-            "function": caller.function,
-            "user": user,
-            "job": caller.job,
-            "subject": subject,
-            "done": done,
-            "file": edit["path"],
-            "before": before,
-            "after": after,
-        }
+        event = {"function": caller.function, "user": user(), "job": caller.job, **event}
         caller.fire(f"reclass/edit/{caller.function}", event)
 
 
-def _user() -> str:
+def user() -> str:
+    """Who edits: the user that Salt names, or that of the process."""
+    caller = _caller.get()
+    if caller is not None and caller.user:
+        return str(caller.user)
     import salt.utils.user
 
     return str(salt.utils.user.get_specific_user())

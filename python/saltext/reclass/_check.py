@@ -6,21 +6,24 @@ of the master.
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import pwd
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _revision, _versions, guard
+from saltext.reclass import _versions, guard
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
 log = logging.getLogger(__name__)
 
+# From here on a name is a slip in `reclass`: one letter is wrong, missing or too much, or two are exchanged.
+_SIMILAR = 0.8
 _ENTRIES = ("ext_pillar", "master_tops")
 # Maximum number of entries that are listed; the others are counted.
 _SHOWN = 10
@@ -32,8 +35,11 @@ def at_start(opts: Mapping[str, Any]) -> None:
 
     Checks only settings and the outermost folders, because the inventory may be large.
     """
-    # `salt-run` shows the error of the command itself.
-    if opts.get("__role") != "master" or opts.get("__cli") == "salt-run":
+    if opts.get("__role") != "master":
+        return
+    if opts.get("__cli") == "salt-run":
+        # It shows the error of the command itself.
+        _folder_of_jobs(opts)
         return
     texts = [f"the configuration of the master cannot work: {problem}" for problem in _forms(opts)]
     for places, given in configured(opts):
@@ -43,6 +49,32 @@ def at_start(opts: Mapping[str, Any]) -> None:
         if text not in _logged:
             _logged.add(text)
             log.error("%s", text)
+    _forget_served(opts)
+
+
+def _folder_of_jobs(opts: Mapping[str, Any]) -> None:
+    """Makes the folder in which `salt-run` notes the job before it calls a runner.
+
+    The master makes it at its first start. A setup is checked before that.
+    """
+    # Who may not make it gets Salt's own error.
+    with suppress(OSError):
+        Path(str(opts.get("cachedir") or os.devnull), "proc").mkdir(mode=0o750, parents=True, exist_ok=True)
+
+
+def _forget_served(opts: Mapping[str, Any]) -> None:
+    """Forgets which revisions were served, if the setting ``serve`` is off for all inventories now."""
+    try:
+        from saltext.reclass._engine import Inventory
+
+        known = [settings_of(given, opts) for _, given in configured(opts)]
+        if all(str(settings.get("serve", "now")) == "now" for settings in known):
+            for settings in known:
+                Inventory(**settings).forget_served()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001 - options that cannot work have their own line
+        return
 
 
 def check(opts: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +138,7 @@ def _forms(opts: Mapping[str, Any]) -> list[str]:
         )
     for option, entry in _mappings(opts):
         for name in map(str, entry):
-            if name != "reclass" and name.lower() == "reclass":
+            if name != "reclass" and difflib.get_close_matches(name.lower(), ["reclass"], cutoff=_SIMILAR):
                 problems.append(f"{option} has {name!r}, which Salt does not know; it must be 'reclass'")
             elif "reclass" in entry and name in setting_names:
                 problems.append(f"{option} has {name!r} beside 'reclass' and not below it: indent it further")
@@ -185,7 +217,8 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
         # The first request of a process only lists the folders; the watch begins with the second one.
         opened.nodes()
         watching = opened.cache_info()["watching"]
-        sources = _revision.sources(settings, opened)
+        state = opened.state()
+        unmatched = opened.unmatched_canary()
         empty = [f"'{row['file']}' is empty: a full disk leaves such files" for row in opened.empty_files()]
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -194,9 +227,10 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     more = len(empty) - _SHOWN
     named = [*empty[:_SHOWN], *([f"{more} more files are empty"] if more > 0 else [])]
     (wrong if settings.get("empty_files") == "error" else remarks).extend(named)
-    inventory["revision"] = _revision.text(sources)
-    inventory["sources"] = sources
-    wrong += [source["stale"] for source in sources if "stale" in source]
+    inventory["revision"] = state["revision"]
+    inventory["sources"] = state["sources"]
+    wrong += [source["stale"] for source in state["sources"] if "stale" in source]
+    wrong += [*_held(opened, remarks), *([unmatched] if unmatched else [])]
     if folders:
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
     else:
@@ -209,6 +243,31 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
             f"symbolic or hard links, or inotify has no room left: {_inotify()}"
         )
     return wrong
+
+
+def _held(inventory: Any, remarks: list[str]) -> list[str]:
+    """The problems of a revision that is not served to all nodes (`serve`)."""
+    serving = inventory.serving()
+    if serving is None:
+        return []
+    if serving["trial"]:
+        revision, nodes = serving["trial"]
+        remarks.append(
+            f"revision {revision} is on trial with {_count(nodes)}: reclass.promote, reclass.abort"
+        )
+    name, is_served = serving["newest"]
+    told = []
+    for held in serving["problems"]:
+        nodes = _count(held["nodes"])
+        begin = f"the newest revision is not served to {nodes} that it breaks"
+        if not is_served:
+            begin = f"revision {name} is served to none: it breaks {nodes}"
+        told.append(f"{begin}: {held['problem']}")
+    return told
+
+
+def _count(nodes: list[str]) -> str:
+    return f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}"
 
 
 def _guard(opts: Mapping[str, Any]) -> tuple[list[str], list[str]]:

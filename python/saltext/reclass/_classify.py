@@ -26,8 +26,13 @@ Fill = Callable[..., str]
 _IN_CLASS_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def classify(
-    settings: Settings, name: str, node_data: Any = None, class_mapping: Any = None, test: bool = False
+def classify(  # noqa: PLR0913, PLR0917 - the arguments of Salt's function
+    settings: Settings,
+    name: str,
+    node_data: Any = None,
+    class_mapping: Any = None,
+    test: bool = False,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Creates or updates a node and the soft parameters of its cluster by rules.
 
@@ -48,15 +53,14 @@ def classify(
         node_params |= _params(_mapping(rule.get("node_param")), fill)
         cluster_params |= _params(_mapping(rule.get("cluster_param")), fill)
     # The administrator writes the rules, so they may refer to parameters. Data may not, see `_filled`.
+    how = {"interpolate": True, "test": test, "force": force}
+    # First, because the classes of the node may refer to them.
+    edits = {
+        param: _edits.set_param(settings, param, value, **how) for param, value in cluster_params.items()
+    }
     node = None
     if classes:
-        node = _edits.put_node(
-            settings, name, classes, node_params, interpolate=True, test=test, path="_generated"
-        )
-    edits = {
-        param: _edits.set_param(settings, param, value, interpolate=True, test=test)
-        for param, value in cluster_params.items()
-    }
+        node = _edits.put_node(settings, name, classes, node_params, path="_generated", **how)
     return {"node": node, "cluster_params": edits}
 
 

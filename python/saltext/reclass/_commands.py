@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _classify, _edits, _graph, _metadata
+from saltext.reclass import _classify, _commit, _edits, _graph, _metadata
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import RefusedError
 
 # At most 255 bytes: the file system refuses longer names.
 _REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]{0,254}")
+# A name, or a file with or without a line.
+_SUBJECT = re.compile(r"^(class|parameter):|\.ya?ml(:[0-9]+){0,2}$")
 GRAPH_GRAINS = ("salt:graph", "ipv4", "ipv6", "fqdn")
 
 
@@ -23,19 +25,26 @@ def cluster_meta_get(settings: Settings, name: Any, file_name: Any, cluster: Any
 
 
 def cluster_meta_set(
-    settings: Settings, name: Any, value: Any, file_name: Any, cluster: Any, interpolate: bool, test: bool
+    settings: Settings,
+    name: Any,
+    value: Any,
+    file_name: Any,
+    cluster: Any,
+    interpolate: bool,
+    test: bool,
+    force: bool = False,
 ) -> dict[str, Any]:
     """``{name: value}``, or a sentence instead of the value."""
-    edit = _edits.set_param(settings, name, value, cluster, file_name, interpolate, test)
+    edit = _edits.set_param(settings, name, value, cluster, file_name, interpolate, test, force=force)
     already = f"Cluster metadata entry {name} already exists and is in correct state"
     return {text(name): edit["new"] if edit["changed"] else already}
 
 
 def cluster_meta_delete(
-    settings: Settings, name: Any, file_name: Any, cluster: Any, test: bool
+    settings: Settings, name: Any, file_name: Any, cluster: Any, test: bool, force: bool = False
 ) -> str | dict[str, Any]:
     """A sentence, or ``{}``."""
-    edit = _edits.delete_param(settings, name, cluster, file_name, test)
+    edit = _edits.delete_param(settings, name, cluster, file_name, test, force=force)
     would = "would be " if test else ""
     return f"Cluster metadata entry {name} {would}deleted" if edit["changed"] else {}
 
@@ -43,17 +52,22 @@ def cluster_meta_delete(
 def node_create(settings: Settings, name: Any, *, test: bool, **given: Any) -> dict[str, Any]:
     """The node, or in a test the edit."""
     name = text(name)
-    found = _metadata.nodes(settings)
-    if name in found:
-        return {name: found[name]}
+    # The files of fetched repositories are not there to be listed.
+    if not _commit.is_pushed(settings) and _metadata.has_node(settings, name):
+        return _metadata.node(settings, name)
     edit = _edits.create_node(settings, name, test=test, **given)
-    return {name: edit} if test else _metadata.node(settings, name)
+    return {name: edit} if test or "branch" in edit else _edited_node(settings, name, edit)
 
 
 def node_update(settings: Settings, name: Any, *, test: bool, **given: Any) -> dict[str, Any]:
     """The node, or in a test the edit."""
     edit = _edits.update_node(settings, name, test=test, **given)
-    return {text(name): edit} if test else _metadata.node(settings, text(name))
+    return {text(name): edit} if test or "branch" in edit else _edited_node(settings, text(name), edit)
+
+
+def _edited_node(settings: Settings, name: str, edit: Mapping[str, Any]) -> dict[str, Any]:
+    """The node, with the numbers of nodes that the edit changed."""
+    return {name: {**_metadata.node(settings, name)[name], "nodes": edit["nodes"]}}
 
 
 def node_get(settings: Settings, name: Any, path: Any) -> dict[str, Any]:
@@ -64,25 +78,25 @@ def node_get(settings: Settings, name: Any, path: Any) -> dict[str, Any]:
     return found
 
 
-def node_delete(settings: Settings, name: Any, path: Any, test: bool) -> str:
+def node_delete(settings: Settings, name: Any, path: Any, test: bool, force: bool = False) -> str:
     """A sentence."""
     name = text(name)
     if path is not None:
         node_get(settings, name, path)
-    _edits.delete_node(settings, name, test)
+    _edits.delete_node(settings, name, test, force)
     return f"Node {name} {'would be ' if test else ''}deleted"
 
 
 def node_classify(
-    settings: Settings, name: Any, node_data: Any, class_mapping: Any, test: bool
+    settings: Settings, name: Any, node_data: Any, class_mapping: Any, test: bool, force: bool = False
 ) -> dict[str, Any]:
     """The node and the parameters of the cluster, or in a test the edits."""
-    done = _classify.classify(settings, text(name), node_data, class_mapping, test)
+    done = _classify.classify(settings, text(name), node_data, class_mapping, test, force)
     node, edits = done["node"], done["cluster_params"]
-    if test:
+    if test or _commit.is_pushed(settings):
         return {"node_create": node or "", "cluster_param": edits}
     return {
-        "node_create": _metadata.node(settings, text(name)) if node else "",
+        "node_create": _edited_node(settings, text(name), node) if node else "",
         "cluster_param": {name: {name: edit["new"]} for name, edit in edits.items()},
     }
 
@@ -114,6 +128,13 @@ def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict
     """The differences between two revisions, with secrets masked."""
     states = _states(old, new)
     found: dict[str, Any] = _metadata.opened(settings).diff(*states, *map(text, nodes), plain=True)
+    return found
+
+
+def impact(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict[str, Any]:
+    """The nodes and paths that differ between two revisions, or that depend on a place or a name."""
+    states = (text(old), text(new)) if _SUBJECT.search(text(old)) else _states(old, new)
+    found: dict[str, Any] = _metadata.opened(settings).impact(*states, *map(text, nodes))
     return found
 
 

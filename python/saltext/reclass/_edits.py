@@ -1,7 +1,8 @@
 """Edits soft metadata and node files, and formats the results for Salt.
 
 The result of an edit is a dict: ``changed``, ``file``, ``comment``, ``diff`` (unified), and for a
-parameter ``old`` and ``new``.
+parameter ``old`` and ``new``; and ``nodes``, the numbers of nodes that were ``rendered``, ``changed`` and
+``broken``, or ``None`` where nothing changes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltext.reclass import _audit
+from saltext.reclass import _audit, _commit
 from saltext.reclass._salt import RefusedError, missing
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
@@ -61,19 +62,24 @@ def set_param(
     interpolate: bool = False,
     test: bool = False,
     store: Any = "file",
+    force: bool = False,
 ) -> dict[str, Any]:
     """Sets a soft parameter of a cluster, in its metadata file or in etcd."""
     name = text(name)
-    edit = _editor(settings).set_cluster_param(
-        name,
-        value,
-        text(cluster),
-        text(file_name),
-        interpolate=bool(interpolate),
-        test=bool(test),
-        store=text(store),
-    )
-    return _param_result(edit, name, "set", "set already", test, text(store))
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return _editor(settings).set_cluster_param(  # type: ignore[no-any-return]
+            name,
+            value,
+            text(cluster),
+            text(file_name),
+            interpolate=bool(interpolate),
+            test=test,
+            force=bool(force),
+            store=text(store),
+        )
+
+    return _param_result(settings, edit, name, "set", "set already", test, text(store))
 
 
 def delete_param(
@@ -83,13 +89,17 @@ def delete_param(
     file_name: Any = "",
     test: bool = False,
     store: Any = "file",
+    force: bool = False,
 ) -> dict[str, Any]:
     """Deletes a soft parameter of a cluster."""
     name = text(name)
-    edit = _editor(settings).delete_cluster_param(
-        name, text(cluster), text(file_name), test=bool(test), store=text(store)
-    )
-    return _param_result(edit, name, "deleted", "absent already", test, text(store))
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return _editor(settings).delete_cluster_param(  # type: ignore[no-any-return]
+            name, text(cluster), text(file_name), test=test, force=bool(force), store=text(store)
+        )
+
+    return _param_result(settings, edit, name, "deleted", "absent already", test, text(store))
 
 
 # Maximum number of attempts if another process creates and deletes the node meanwhile.
@@ -107,6 +117,7 @@ def create_node(
     interpolate: bool = False,
     test: bool = False,
     reclass_environment: Any = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Creates the file of a node; with a cluster or environment also its ``linux:system``."""
     name = text(name)
@@ -120,10 +131,20 @@ def create_node(
     if not (listed or given or entries):
         # An empty file would look like a truncated one.
         entries = [(["classes"], [])]
-    edit = _editor(settings).create_node(
-        name, text(path), listed, given, entries, interpolate=bool(interpolate), test=bool(test)
-    )
-    return _result(edit, f"node '{name}'", "created", "present already", test)
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return _editor(settings).create_node(  # type: ignore[no-any-return]
+            name,
+            text(path),
+            listed,
+            given,
+            entries,
+            interpolate=bool(interpolate),
+            test=test,
+            force=bool(force),
+        )
+
+    return _result(settings, edit, f"node '{name}'", "created", "present already", test)[0]
 
 
 def update_node(
@@ -134,18 +155,23 @@ def update_node(
     interpolate: bool = False,
     test: bool = False,
     reclass_environment: Any = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Adds classes to the file of a node, and sets its soft parameters and its environment."""
     name = text(name)
-    edit = _editor(settings).update_node(
-        name,
-        _list(classes),
-        _mapping(parameters),
-        _environment(reclass_environment),
-        interpolate=bool(interpolate),
-        test=bool(test),
-    )
-    return _result(edit, f"node '{name}'", "updated", "in the correct state", test)
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return _editor(settings).update_node(  # type: ignore[no-any-return]
+            name,
+            _list(classes),
+            _mapping(parameters),
+            _environment(reclass_environment),
+            interpolate=bool(interpolate),
+            test=test,
+            force=bool(force),
+        )
+
+    return _result(settings, edit, f"node '{name}'", "updated", "in the correct state", test)[0]
 
 
 def put_node(
@@ -156,6 +182,7 @@ def put_node(
     interpolate: bool = False,
     test: bool = False,
     reclass_environment: Any = None,
+    force: bool = False,
     **new: Any,
 ) -> dict[str, Any]:
     """Updates the file of a node, or creates it with the arguments ``new`` of :func:`create_node`.
@@ -168,6 +195,7 @@ def put_node(
         "interpolate": interpolate,
         "test": test,
         "reclass_environment": reclass_environment,
+        "force": force,
     }
     for _ in range(_ATTEMPTS):
         try:
@@ -187,11 +215,14 @@ def _environment(name: Any) -> list[tuple[list[str], Any]]:
     return [] if name is None else [(["environment"], text(name))]
 
 
-def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, Any]:
+def delete_node(settings: Settings, name: Any, test: bool = False, force: bool = False) -> dict[str, Any]:
     """Deletes the file of a node."""
     name = text(name)
-    edit = _editor(settings).delete_node(name, test=bool(test))
-    return _result(edit, f"node '{name}'", "deleted", "absent already", test)
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return _editor(settings).delete_node(name, test=test, force=bool(force))  # type: ignore[no-any-return]
+
+    return _result(settings, edit, f"node '{name}'", "deleted", "absent already", test)[0]
 
 
 def carried(value: Any) -> Any:
@@ -212,31 +243,49 @@ def _editor(settings: Settings) -> Any:
 
 
 def _param_result(
-    edit: Mapping[str, Any], name: str, done: str, already: str, test: bool, store: str
+    settings: Settings, edit: _commit.Edit, name: str, done: str, already: str, test: Any, store: str
 ) -> dict[str, Any]:
-    result = _result(edit, f"parameter '{name}'", done, already, test, store)
+    result, made = _result(settings, edit, f"parameter '{name}'", done, already, test, store)
     for when in ("old", "new"):
-        found = params_in(edit[when])
+        found = params_in(made[when])
         if name in found:
             result[when] = carried(found[name])
     return result
 
 
 def _result(
-    edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool, store: str = "file"
-) -> dict[str, Any]:
-    if not edit["changed"]:
+    settings: Settings,
+    edit: _commit.Edit,
+    subject: str,
+    done: str,
+    already: str,
+    test: Any,
+    store: str = "file",
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The result of an edit, and the edit itself. It is committed if asked for; etcd has no commits."""
+
+    def report(made: Mapping[str, Any]) -> None:
+        _audit.edited(made, subject, done, store)
+
+    if store == "etcd":
+        made = edit(settings, bool(test))
+        if made["changed"] and not test:
+            report(made)
+    else:
+        made = _commit.made(settings, edit, bool(test), f"{subject} {done}", report)
+    if not made["changed"]:
         comment = f"{subject} is {already}"
     else:
-        if not test:
-            _audit.edited(edit, subject, done, store)
         comment = f"{subject} {'would be' if test else 'has been'} {done}"
-    return {
-        "changed": edit["changed"],
-        "comment": "; ".join(filter(None, [comment, edit.get("warning")])),
-        "file": edit["path"],
-        "diff": edit["diff"],
+    result: dict[str, Any] = {
+        "changed": made["changed"],
+        "comment": "; ".join(filter(None, [comment, made.get("warning")])),
+        "file": made["path"],
+        "diff": made["diff"],
+        "nodes": made["nodes"],
+        **{name: made[name] for name in ("branch", "commit") if name in made},
     }
+    return result, made
 
 
 def params_in(data: Any) -> dict[str, Any]:

@@ -1,7 +1,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-__all__ = ["Editor", "Inventory", "__version__", "configured", "panic", "rustc_version", "setting_names"]
+__all__ = [
+    "Editor",
+    "Inventory",
+    "__version__",
+    "configured",
+    "panic",
+    "rustc_version",
+    "setting_names",
+    "was_remembered",
+]
 
 __version__: str
 rustc_version: str
@@ -18,10 +27,15 @@ class Editor:
     are ``***``. ``hash_before`` and ``hash_after`` are the SHA-256 of the file as it is (``None`` for no
     file). With ``test``, nothing is written. Values that contain references or queries need ``interpolate``.
 
+    Before a file is replaced, the nodes that the edit touches are rendered with it. ``nodes`` has the numbers
+    of those that were ``rendered``, ``changed`` and ``broken``; it is ``None`` if no byte changes or nothing
+    renders. If a node breaks, the edit is refused (``edit-breaks``) without ``force``.
+
     Raises :class:`~saltext.reclass.ReclassError` with the codes ``edit-refused``, ``edit-reference``,
-    ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``, and
-    :class:`~saltext.reclass.WireError` for an invalid value or string. In these cases no file has
-    changed. With the code ``folder-unflushed`` the file has changed, but a crash of the system may undo it.
+    ``edit-breaks``, ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and
+    ``lock-timeout``, and :class:`~saltext.reclass.WireError` for an invalid value or string. In these cases
+    no file has changed. With the code ``folder-unflushed`` the file has changed, but a crash of the system
+    may undo it.
     """
 
     def __new__(cls, **settings: Any) -> Editor: ...
@@ -35,6 +49,20 @@ class Editor:
 
     def folders(self) -> dict[str, list[str]]:
         """The folders of the inventory: those of the ``classes``, and those of the ``nodes``."""
+
+    def repositories(self) -> dict[str, dict[str, Any]] | None:
+        """The repositories of the ``nodes`` and of the ``classes`` of an inventory in git, fetched now.
+
+        Each has ``repo``, the served ``branch``, the ``root`` below its top, the ``folder`` of the bare
+        repository with all commits, and ``heads``, the commits of all branches. ``None`` unless each of the
+        two is one branch.
+        """
+
+    def push(self, tree: str, folder: str, commit: str, branch: str) -> str | None:
+        """Pushes a commit of the bare repository ``folder`` to a branch of one of the ``repositories``.
+
+        Returns ``None``, or the message of git if that fails.
+        """
 
     def cluster_path(self, cluster: str = "", file_name: str = "", *, store: str = "file") -> str:
         """The path of the metadata file of a cluster. The file need not exist, but its folder must.
@@ -51,6 +79,7 @@ class Editor:
         *,
         interpolate: bool = False,
         test: bool = False,
+        force: bool = False,
         store: str = "file",
     ) -> dict[str, Any]:
         """Sets a soft parameter (``parameters:_param``) of a cluster to a value of any type of YAML.
@@ -66,12 +95,13 @@ class Editor:
         file_name: str = "",
         *,
         test: bool = False,
+        force: bool = False,
         store: str = "file",
     ) -> dict[str, Any]:
         """Deletes a soft parameter of a cluster, if it exists. ``store`` is ``file`` or ``etcd``."""
 
-    def sources(self) -> list[dict[str, Any]]:
-        """All files of the inventory as written.
+    def sources(self, node: str | None = None) -> list[dict[str, Any]]:
+        """All files of the inventory as written, or the file of one node.
 
         Each has its ``kind`` (``class`` or ``node``), ``name``, ``folder`` and ``path``, and ``data``, or
         ``error`` if it cannot be read.
@@ -87,6 +117,7 @@ class Editor:
         *,
         interpolate: bool = False,
         test: bool = False,
+        force: bool = False,
     ) -> dict[str, Any]:
         """Creates the file of a node in a folder below ``nodes_uri``, and a missing folder too.
 
@@ -102,13 +133,14 @@ class Editor:
         *,
         interpolate: bool = False,
         test: bool = False,
+        force: bool = False,
     ) -> dict[str, Any]:
         """Adds classes to the file of a node, and sets its parameters.
 
         Raises :class:`~saltext.reclass.NodeNotFoundError` for a node without a file.
         """
 
-    def delete_node(self, name: str, *, test: bool = False) -> dict[str, Any]:
+    def delete_node(self, name: str, *, test: bool = False, force: bool = False) -> dict[str, Any]:
         """Deletes the file of a node."""
 
 @final
@@ -198,6 +230,12 @@ class Inventory:
         ``plain`` has the same effect as in :meth:`explain`.
         """
 
+    def impact(self, old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
+        """The nodes and paths that differ between two states, or that depend on a place or name, ``old``.
+
+        See ``docs/fleet.md``. No value is in it.
+        """
+
     def explain_text(self, node: str, *paths: str) -> str:
         """The text of ``reclass explain``, with secrets hidden."""
 
@@ -231,6 +269,25 @@ class Inventory:
     ) -> tuple[str, bool]:
         """The text of ``reclass compare pillars:FILE``, with secrets hidden, and whether anything differs."""
 
+    def serving(self) -> dict[str, Any] | None:
+        """What the setting ``serve`` decided; ``None`` without it or before the first question.
+
+        ``newest`` has the name of the newest revision and whether any node gets it; ``problems`` are its
+        errors, each with its ``nodes``; ``trial`` has its name and the nodes that get it.
+        """
+
+    def end_trial(self, promote: bool) -> str | None:
+        """Serves the newest revision to all nodes or to none. Returns its name; ``None`` without a trial."""
+
+    def unmatched_canary(self) -> str | None:
+        """The problem of a ``canary`` whose ``match`` matches no node."""
+
+    def forget_served(self) -> None:
+        """Forgets which revisions were served. Does nothing unless the setting ``serve`` is ``now``."""
+
+    def test_revisions(self) -> bool:
+        """Makes this process the one that tests new revisions; ``False`` if another one does."""
+
     def cache_info(self) -> dict[str, Any]:
         """The sizes and counters of the caches of this inventory in this process.
 
@@ -253,7 +310,18 @@ class Inventory:
         - ``source``: the repository without a password, or the servers of etcd
         - ``commits``: the commit of each branch in use
         - ``fetched``: time of the last fetch, in seconds since 1970; ``None`` before the first one
+        - ``failed``: time of the last fetch that failed; ``None`` if none is known
         - ``stale``: why older data are served; ``None`` if they are fresh
+        """
+
+    def state(self) -> dict[str, Any]:
+        """The state of the inventory, in the form of ``reclass status -o json``. Renders no node.
+
+        - ``revision``: its name. Two equal names are one state
+        - ``since``: the time when it began, if that is known
+        - ``sources``: the repositories, the etcd and the folders. Each has ``source``, its name, and what is
+          known of ``commits`` by branch, ``clean``, ``fingerprint``, ``fetched``, ``age``, ``failed`` and
+          ``stale``
         """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
@@ -279,7 +347,8 @@ class Inventory:
     ) -> dict[str, Any]:
         """The pillar of a minion: its parameters, and ``__reclass__``.
 
-        ``__reclass__`` has ``nodename``, ``applications``, ``classes`` and ``environment``.
+        ``__reclass__`` has ``nodename``, ``applications``, ``classes`` and ``environment``, and with the
+        setting ``revision_in_pillar`` the ``revision``.
         The argument ``pillar`` requires the setting ``propagate_pillar_data_to_reclass``, and
         ``environment`` requires ``allow_adapter_env_override``; otherwise they are ignored. Of ``grains``,
         those of the minion, only those are read that the settings name. The setting
@@ -287,6 +356,8 @@ class Inventory:
 
         All values have types that Salt carries to a minion unchanged: dates and
         timestamps are ISO 8601 strings, sets are lists.
+
+        The setting ``schema_check`` decides what a pillar that breaks a schema of its parameters means.
 
         Raises :class:`~saltext.reclass.WireError` for a value that Salt cannot carry.
         """
@@ -303,6 +374,9 @@ class Inventory:
 
 def configured(**settings: Any) -> dict[str, Any]:
     """The settings, combined with those of the file in ``config_file``."""
+
+def was_remembered() -> bool:
+    """Whether the last pillar or top of this thread was remembered, with the setting ``metrics_file``."""
 
 def panic() -> None:
     """Panics inside of the engine, for tests. The caller gets an ``InternalError``."""

@@ -27,27 +27,9 @@ _DIGEST = (
     "{%- set ours = {} -%}{%- for key in pillar if (nonce ~ key) | sha256 in keys -%}"
     "{%- do ours.update({key: pillar[key]}) -%}{%- endfor -%}{{ (nonce ~ (ours | json)) | sha256 }}"
 )
+_CANARY = "'canary' must be a glob like 'web1*', a list of names, or a percentage like 5%, from 1%"
+_BATCH = "'batch' must be a number like 50, or a percentage like 10%, from 1%"
 _ERRORS = "{{ '_errors' in pillar }}"
-
-
-def impact(difference: Mapping[str, Any]) -> dict[str, Any]:
-    """The nodes and paths of a difference of the engine."""
-    breaks = {one["node"] for kind in ("broken", "unrendered", "otherwise") for one in difference[kind]}
-    names = breaks | {*difference["added"], *(one["node"] for one in difference["mended"])}
-    paths: dict[str, int] = {}
-    for change in difference["changes"]:
-        names.update(change["nodes"])
-        paths[_path(change)] = paths.get(_path(change), 0) + len(change["nodes"])
-    return {
-        "old": difference["old"],
-        "new": difference["new"],
-        "nodes": difference["nodes"],
-        "differ": difference["touched"],
-        "names": sorted(names),
-        "breaks": sorted(breaks),
-        "removed": sorted(difference["removed"]),
-        "paths": dict(sorted(paths.items())),
-    }
 
 
 def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None]) -> dict[str, Any]:
@@ -55,13 +37,14 @@ def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None])
     paths: dict[str, set[str]] = {}
     breaks: set[str] = set()
     for difference in (cause["difference"] for cause in comparison["causes"]):
-        found = impact(difference)
-        breaks.update(found["breaks"])
-        for name in (*found["names"], *found["removed"]):
+        broken = [one["node"] for kind in ("broken", "unrendered", "otherwise") for one in difference[kind]]
+        breaks.update(broken)
+        mended = (one["node"] for one in difference["mended"])
+        for name in (*broken, *mended, *difference["added"], *difference["removed"]):
             paths.setdefault(name, set())
         for change in difference["changes"]:
             for name in change["nodes"]:
-                paths[name].add(_path(change))
+                paths.setdefault(name, set()).add(_path(change))
     details: dict[str, dict[str, Any]] = {}
     for name in sorted(paths):
         at = updated(name)
@@ -75,6 +58,24 @@ def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None])
         "breaks": sorted(breaks),
         "details": details,
     }
+
+
+def remember_drift(opts: Mapping[str, Any], source: str, minions: int) -> None:
+    """Keeps the number of minions that differ from an inventory, for the metrics of the master."""
+    import salt.cache
+
+    cache = salt.cache.factory(opts)
+    known = cache.fetch("reclass", "drift") or {}
+    now = {"drift_minions": minions, "drift_timestamp_seconds": round(time.time())}
+    cache.store("reclass", "drift", {**known, source: now})
+
+
+def last_drift(opts: Mapping[str, Any], source: str) -> dict[str, int]:
+    """What was kept last; nothing before the first comparison."""
+    import salt.cache
+
+    found: dict[str, int] = (salt.cache.factory(opts).fetch("reclass", "drift") or {}).get(source, {})
+    return found
 
 
 def live(
@@ -99,6 +100,9 @@ def live(
     for name in there:
         try:
             pillar = inventory.pillar(name, earlier(name))
+            if "revision" in pillar.get("__reclass__", {}):
+                # An older revision whose values are the same is no difference.
+                del pillar["__reclass__"]
             written = salt.utils.json.dumps(pillar, sort_keys=True)
         except TypeError:
             # Keys of several types have no order. The minion would fail too.
@@ -154,6 +158,10 @@ def refresh(
 
     A node that breaks is left out: Salt would replace the pillar of its minion by one without reclass.
     """
+    check_groups(canary, batch)
+    known = [*keys, *names, *breaks]
+    if known and not (canary is None or _is_share(canary) or _canaries(known, canary)):
+        raise RefusedError(f"'canary' names no minion: {canary!r}")
     answers = dict.fromkeys(sorted(names), "not connected")
     answers |= dict.fromkeys(breaks, "left out: the node has no pillar")
     there = connected({*names} - {*breaks}, keys, execute)
@@ -196,7 +204,7 @@ def _groups(names: list[str], canary: Any, batch: Any) -> list[list[str]]:
     """The canaries, then the others in batches."""
     first = _canaries(names, canary)
     others = [name for name in names if name not in first]
-    size = _share(batch, len(names), "batch") if batch is not None else len(others)
+    size = _share(batch, len(names)) if batch is not None else len(others)
     batches = [others[at : at + size] for at in range(0, len(others), size or 1)]
     return [group for group in (first, *batches) if group]
 
@@ -208,7 +216,7 @@ def _canaries(names: list[str], canary: Any) -> list[str]:
         chosen = {text(name) for name in canary}
         return [name for name in names if name in chosen]
     if _is_share(canary):
-        return names[: _share(canary, len(names), "canary")]
+        return names[: _share(canary, len(names))]
     return [name for name in names if fnmatch.fnmatchcase(name, text(canary))]
 
 
@@ -216,11 +224,21 @@ def _is_share(canary: Any) -> bool:
     return isinstance(canary, str) and canary.endswith("%")
 
 
-def _share(given: Any, total: int, what: str) -> int:
+def check_groups(canary: Any, batch: Any) -> None:
+    """Refuses a wrong ``canary`` or ``batch``."""
+    if not (canary is None or isinstance(canary, (str, list, tuple))) or str(canary).isdigit():
+        raise RefusedError(_CANARY)
+    if _is_share(canary):
+        _share(canary, 0, _CANARY)
+    if batch is not None:
+        _share(batch, 0)
+
+
+def _share(given: Any, total: int, wrong: str = _BATCH) -> int:
     """A number, or a percentage of the total; at least one."""
-    number, percent, rest = text(given).partition("%")
-    if not number.isdigit() or rest or int(number) == 0:
-        raise RefusedError(f"'{what}' must be a number like 50, or a percentage like 10%")
+    number, percent, rest = ("" if isinstance(given, bool) else str(given)).partition("%")
+    if not number.isdecimal() or rest or int(number) == 0:
+        raise RefusedError(wrong)
     return max(1, -(-total * int(number) // 100)) if percent else int(number)
 
 

@@ -46,9 +46,9 @@ def validate_yaml(place: Place) -> dict[str, list[str]] | None:
 
 def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str]:
     """
-    Fail with exit code 1 if a node has no pillar, with the errors of all such nodes. Otherwise return the
-    nodes, each with an empty string, or with a warning that names its empty files. The execution module
-    always returns all nodes, each with its error.
+    Fail with exit code 1 if a node has no pillar, or one that breaks a schema of its parameters, with the
+    errors of all such nodes. Otherwise return the nodes, each with an empty string, or with a warning that
+    names its empty files. The execution module always returns all nodes, each with its error.
 
     CLI Example:
 

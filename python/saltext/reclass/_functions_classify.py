@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def node_classify(
-    place: Place, node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
+    place: Place,
+    node_name: str,
+    node_data: Any = None,
+    class_mapping: Any = None,
+    test: bool | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Create or update a node, and the parameters of its cluster, from data about a machine.
@@ -26,18 +31,21 @@ def node_classify(
         ``value`` or ``value_template`` of ``node_class``, ``node_param`` and ``cluster_param`` is applied.
 
     Returns ``node_create``, the node in the form of :py:func:`node_get`, and ``cluster_param``, the values
-    by name. With ``test``, it returns the planned changes and makes none.
+    by name. With ``test``, it returns the planned changes and makes none. With ``force``, it makes
+    them even if they break nodes.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-call reclass.node_classify web3.example.com '{address: 10.0.0.13}' \\
-          '{web: {expression: all, node_class: {value: [role.web]},
+          '{web: {expression: all, node_class: {value: [site.lan, role.web]},
             node_param: {address: {value_template: <<address>>}}}}'
     """
     place.failing = f"node {node_name!r:.80} is not classified: "
-    return _commands.node_classify(place.settings(), node_name, node_data, class_mapping, place.test(test))
+    return _commands.node_classify(
+        place.settings(), node_name, node_data, class_mapping, place.test(test), force
+    )
 
 
 def classify_minion(
@@ -64,7 +72,7 @@ def classify_minion(
     .. code-block:: bash
 
         salt-run reclass.classify_minion web3.example.com \\
-          '{web: {expression: all, node_class: {value: [role.web]},
+          '{web: {expression: all, node_class: {value: [site.lan, role.web]},
             node_param: {address: {value_template: <<address>>}}}}'
     """
     place.failing = f"minion {minion!r:.80} is not classified: "

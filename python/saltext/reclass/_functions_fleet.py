@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _check, _commands, _configuration, _fleet, _metadata, _revision, _versions
+from saltext.reclass import (
+    _agree,
+    _audit,
+    _check,
+    _commands,
+    _configuration,
+    _fleet,
+    _metadata,
+    _metrics,
+    _revision,
+    _versions,
+)
 from saltext.reclass._edits import text
 from saltext.reclass._salt import RefusedError, settings_of
 
@@ -17,9 +29,9 @@ _SHOWN = 10
 
 def status(place: OfRunner) -> dict[str, Any]:
     """
-    Return what the master serves: for each inventory its sources with their commits, the time of the last
-    fetch, staleness, since when the state is known, the number of nodes, and those that have no pillar. It
-    renders every node.
+    Return what the master serves: for each inventory its revision and since when it is served, its sources
+    with their commits, the times of the last fetch and of the last failure, the number of nodes, and those
+    that have no pillar. It renders every node.
 
     CLI Example:
 
@@ -40,13 +52,10 @@ def status(place: OfRunner) -> dict[str, Any]:
             ),
         )
         failing = [name for name, error in errors.items() if error]
-        sources = _revision.sources(settings, _metadata.opened(settings))
         inventories.append(
             {
                 "configured": places,
-                "revision": _revision.text(sources),
-                "since": _revision.since(place.opts, sources),
-                "sources": sources,
+                **_metadata.opened(settings).state(),
                 "nodes": len(errors),
                 "failing": len(failing),
                 "failing_nodes": failing[:_SHOWN],
@@ -55,13 +64,40 @@ def status(place: OfRunner) -> dict[str, Any]:
     return {"inventories": inventories, "engine": _versions.versions(place.opts)["engine"]}
 
 
+def stats(place: OfRunner) -> dict[str, Any]:
+    """
+    Return what all workers of the master did since its cache is there: answers, errors by code, and a
+    histogram of the times in seconds; and what is served of each inventory. The setting ``metrics_file``
+    makes the workers count.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.stats
+    """
+    inventories = []
+    for _, given in _check.configured(place.opts):
+        own = settings_of(given, place.opts)
+        if not own.get("metrics_file"):
+            raise RefusedError("nothing is counted without the setting 'metrics_file'")
+        inventory = _metadata.opened(own)
+        state = inventory.state()
+        name = _revision.source(state)
+        found = _metrics.of_inventory(name, state["revision"], inventory.fetch_states())
+        inventories.append({**found, **_fleet.last_drift(place.opts, name)})
+    return {**_metrics.summed(place.opts), "inventories": inventories}
+
+
 def impact(place: OfRunner, since: str = "HEAD~1", new: str = ".", *nodes: str, form: str = "data") -> Any:
     """
     Return the nodes that differ between two states of the inventory, without their values: their number and
-    names, those that break, those that are gone, and the paths with the number of nodes.
+    names, those that break, those that are gone, and the paths with the number of nodes. Or return the nodes
+    that depend on a line of a file, a class or a parameter.
 
     since, new
         Revisions of the git repository that contains the inventory. ``.`` is the current state of the files.
+        Instead of ``since``: ``FILE``, ``FILE:LINE``, ``class:NAME`` or ``parameter:PATH``.
 
     nodes
         Globs. Default: all nodes.
@@ -75,13 +111,15 @@ def impact(place: OfRunner, since: str = "HEAD~1", new: str = ".", *nodes: str, 
 
         salt-run reclass.impact
         salt-run reclass.impact HEAD~1 HEAD form=list
+        salt-run reclass.impact classes/app/nginx.yml:6
     """
     if form not in ("data", "list"):
         raise RefusedError(f"'form' must be 'data' or 'list', not {form!r}")
-    answer = _fleet.impact(_commands.diff(place.settings(*nodes or "*"), since, new, nodes))
+    answer = _commands.impact(place.settings(*nodes or "*"), since, new, nodes)
     if form == "list":
         return ",".join(answer["names"])
-    return place.with_code(answer, bool(answer["breaks"]))
+    is_state = answer["new"] == text(new)
+    return place.with_code(answer, is_state and bool(answer["breaks"]))
 
 
 def drift(
@@ -119,6 +157,16 @@ def drift(
 
 def _drift(place: OfRunner, tgt: str, only: Any, exclude: Any, live: bool) -> dict[str, Any]:
     settings = place.settings("*")
+    answer = _compared(place, settings, tgt, only, exclude, live)
+    if text(tgt) == "*" and only is None:
+        source = _revision.source(_metadata.opened(settings).state())
+        _fleet.remember_drift(place.opts, source, answer["differ"])
+    return answer
+
+
+def _compared(
+    place: OfRunner, settings: dict[str, Any], tgt: str, only: Any, exclude: Any, live: bool
+) -> dict[str, Any]:
     if live:
         if only is not None or exclude is not None:
             raise RefusedError("a minion hashes all of its node: 'only' and 'exclude' are without 'live'")
@@ -180,13 +228,75 @@ def refresh(
     if since is None:
         found = _drift(place, "*", None, None, live)
     else:
-        found = _fleet.impact(_commands.diff(place.settings("*"), since, new, ()))
+        found = _commands.impact(place.settings("*"), since, new, ())
     names = [name for name in found["names"] if name not in found.get("removed", [])]
     execute, keys = place.salt["salt.execute"], _fleet.accepted(place.opts)
     answer = _fleet.refresh(names, found["breaks"], execute, keys, canary, batch, place.test(test))
     # Makes the job fail, as an orchestration needs it; the exit code of `salt-run` is that of the answer.
     place.context["retcode"] = answer["retcode"]
     return answer
+
+
+def promote(place: OfRunner) -> dict[str, Any]:
+    """
+    Serve the revision that is on trial (``canary``) to all nodes that it does not break. Without a trial it
+    fails.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.promote
+    """
+    return _end_trial(place, True)
+
+
+def abort(place: OfRunner) -> dict[str, Any]:
+    """
+    Serve the revision that is on trial (``canary``) to no node any more. Without a trial it fails.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.abort
+    """
+    return _end_trial(place, False)
+
+
+def _end_trial(place: OfRunner, promoted: bool) -> dict[str, Any]:
+    settings = place.settings()
+    inventory = _metadata.opened(settings)
+    revision = inventory.end_trial(promoted)
+    if revision is None:
+        raise RefusedError("no revision is on trial")
+    source = _revision.source(inventory.state())
+    _audit.ended_trial(source, revision, "promoted" if promoted else "aborted")
+    return {"revision": revision, "served": "all" if promoted else "none"}
+
+
+def agree(place: OfRunner, folder: str | None = None, after: float | None = None) -> dict[str, Any]:
+    """
+    Compare the revisions that several masters serve. The engine of each master writes them into a folder that
+    all masters share (``agree_dir``). The exit code is 1 if they differ for too long, or if a record is old.
+
+    folder, after
+        The folder, and the seconds that masters may differ. Default: the options ``agree_dir`` and
+        ``agree_after`` of the engine in the configuration of this master.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.agree
+    """
+    configured, differ = _agree.options(place.opts)
+    shared = folder or configured
+    if shared is None:
+        raise RefusedError("the engine of this master has no 'agree_dir': name the folder that masters share")
+    allowed = differ if after is None else _agree.seconds("after", after)
+    answer = _agree.report(Path(text(shared)), allowed)
+    return place.with_code(answer, bool(answer["problems"]))  # type: ignore[no-any-return]
 
 
 def orphans(place: OfRunner) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ def node_create(
     interpolate: bool = False,
     test: bool | None = None,
     reclass_environment: str | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Create the file of a node. An existing file is kept as it is.
@@ -44,13 +45,14 @@ def node_create(
     parameters
         A mapping of soft parameters, or JSON.
 
-    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
+    Also takes ``interpolate``, ``test`` and ``force``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt-call reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]'
+        salt-call reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]' \\
+          parameters='{address: 10.0.0.13}'
     """
     return _commands.node_create(
         place.settings(),
@@ -63,6 +65,7 @@ def node_create(
         reclass_environment=reclass_environment,
         interpolate=interpolate,
         test=place.test(test),
+        force=force,
     )
 
 
@@ -107,12 +110,13 @@ def node_update(
     interpolate: bool = False,
     test: bool | None = None,
     reclass_environment: str | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Add classes to a node file, and set its soft parameters and its ``reclass_environment``. The rest of the
     file is kept.
 
-    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
+    Also takes ``interpolate``, ``test`` and ``force``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
@@ -128,17 +132,20 @@ def node_update(
         reclass_environment=reclass_environment,
         interpolate=interpolate,
         test=place.test(test),
+        force=force,
     )
 
 
-def node_delete(place: Place, name: str, path: str | None = None, test: bool | None = None) -> str:
+def node_delete(
+    place: Place, name: str, path: str | None = None, test: bool | None = None, force: bool = False
+) -> str:
     """
     Delete the file of a node.
 
     path
         The folder below ``nodes`` in which the file must be. Default: any folder.
 
-    Also takes ``test``.
+    Also takes ``test`` and ``force``.
 
     CLI Example:
 
@@ -146,4 +153,4 @@ def node_delete(place: Place, name: str, path: str | None = None, test: bool | N
 
         salt-call reclass.node_delete web3.example.com
     """
-    return _commands.node_delete(place.settings(), name, path, place.test(test))
+    return _commands.node_delete(place.settings(), name, path, place.test(test), force)

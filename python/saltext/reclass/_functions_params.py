@@ -19,6 +19,7 @@ def set_cluster_param(
     interpolate: bool = False,
     test: bool | None = None,
     store: str = "file",
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster. A missing file is created; its folder must exist.
@@ -45,7 +46,11 @@ def set_cluster_param(
         ``file``, or ``etcd`` for the key of the class that the file is. The setting ``etcd_endpoints`` names
         the servers.
 
-    Returns ``changed``, ``comment``, ``file``, ``diff``, and the values ``old`` and ``new``.
+    force
+        Make the edit even if it breaks nodes.
+
+    Returns ``changed``, ``comment``, ``file``, ``diff``, the values ``old`` and ``new``, and ``nodes``: how
+    many nodes were rendered with the edit, how many change, and how many break.
 
     CLI Example:
 
@@ -56,7 +61,7 @@ def set_cluster_param(
         salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague store=etcd
     """
     return _edits.set_param(
-        place.settings(), name, value, cluster, file_name, interpolate, place.test(test), store
+        place.settings(), name, value, cluster, file_name, interpolate, place.test(test), store, force
     )
 
 
@@ -110,11 +115,13 @@ def delete_cluster_param(
     file_name: str = "",
     test: bool | None = None,
     store: str = "file",
+    force: bool = False,
 ) -> dict[str, Any]:
     """
-    Delete a soft parameter of a cluster. ``store`` is ``file`` or ``etcd``.
+    Delete a soft parameter of a cluster. ``store`` is ``file`` or ``etcd``. With ``force``, delete it even if
+    that breaks nodes.
 
-    Returns ``changed``, ``comment``, ``file``, ``diff``, and the value ``old``.
+    Returns ``changed``, ``comment``, ``file``, ``diff``, the value ``old``, and ``nodes``.
 
     CLI Example:
 
@@ -123,7 +130,7 @@ def delete_cluster_param(
         salt-call reclass.delete_cluster_param database_address cluster=prague
         salt-call reclass.delete_cluster_param database_address cluster=prague test=True
     """
-    return _edits.delete_param(place.settings(), name, cluster, file_name, place.test(test), store)
+    return _edits.delete_param(place.settings(), name, cluster, file_name, place.test(test), store, force)
 
 
 def cluster_meta_list(place: Place, file_name: str = "overrides.yml", cluster: str = "") -> dict[str, Any]:
@@ -162,10 +169,11 @@ def cluster_meta_set(
     cluster: str = "",
     interpolate: bool = False,
     test: bool | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster, with the arguments and results of salt-formula-reclass. See
-    :py:func:`set_cluster_param`, also for ``interpolate`` and ``test``.
+    :py:func:`set_cluster_param`, also for ``interpolate``, ``test`` and ``force``.
 
     CLI Example:
 
@@ -174,16 +182,21 @@ def cluster_meta_set(
         salt-call reclass.cluster_meta_set database_address 10.0.0.5 cluster=prague
     """
     return _commands.cluster_meta_set(
-        place.settings(), name, value, file_name, cluster, interpolate, place.test(test)
+        place.settings(), name, value, file_name, cluster, interpolate, place.test(test), force
     )
 
 
 def cluster_meta_delete(
-    place: Place, name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
+    place: Place,
+    name: str,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    test: bool | None = None,
+    force: bool = False,
 ) -> str | dict[str, Any]:
     """
     Delete a soft parameter of a cluster, with the arguments and results of salt-formula-reclass: ``{}`` if
-    it does not exist. See :py:func:`delete_cluster_param`, also for ``test``.
+    it does not exist. See :py:func:`delete_cluster_param`, also for ``test`` and ``force``.
 
     CLI Example:
 
@@ -191,4 +204,4 @@ def cluster_meta_delete(
 
         salt-call reclass.cluster_meta_delete database_address cluster=prague
     """
-    return _commands.cluster_meta_delete(place.settings(), name, file_name, cluster, place.test(test))
+    return _commands.cluster_meta_delete(place.settings(), name, file_name, cluster, place.test(test), force)

@@ -68,9 +68,11 @@ def nodes(settings: Settings, folder: Any = None) -> dict[str, dict[str, Any]]:
     return {name: node for name, node in found.items() if node["path"] == text(folder)}
 
 
-def node(settings: Settings, name: Any) -> dict[str, Any]:
+def node(settings: Settings, name: Any) -> dict[str, dict[str, Any]]:
     """One entry of :func:`nodes`."""
-    return _one(settings, "node", name, nodes(settings))
+    found = {source["name"]: _node(source) for source in _sources(settings, text(name))}
+    # A name that nothing has is met with the similar ones.
+    return _one(settings, "node", name, found or nodes(settings))
 
 
 def inventory(settings: Settings) -> dict[str, dict[str, list[str]]]:
@@ -93,6 +95,11 @@ def inventory(settings: Settings) -> dict[str, dict[str, list[str]]]:
     return found
 
 
+def has_node(settings: Settings, name: str) -> bool:
+    """Whether the node has a file."""
+    return bool(_sources(settings, name))
+
+
 def yaml_errors(settings: Settings) -> list[str]:
     """The errors of each file, apart from the other files."""
     errors = []
@@ -112,9 +119,10 @@ def pillar_errors(
 ) -> dict[str, str]:
     """The error of the pillar of one node, or of each node; an empty text for a pillar without error.
 
-    ``earlier`` returns the pillar of a minion before reclass.
+    ``earlier`` returns the pillar of a minion before reclass. A pillar that breaks a schema of its
+    parameters is an error here, whatever the minion gets.
     """
-    inventory = opened(settings)
+    inventory = opened({**settings, "schema_check": "error"})
     found = {}
     for node_name in inventory.nodes() if name is None else [text(name)]:
         try:
@@ -143,10 +151,11 @@ def opened(settings: Settings) -> Any:
     return Inventory(**settings)
 
 
-def _sources(settings: Settings) -> list[dict[str, Any]]:
+def _sources(settings: Settings, node: str | None = None) -> list[dict[str, Any]]:
+    """All files of the inventory, or that of one node."""
     from saltext.reclass._engine import Editor
 
-    return [carried(source) for source in Editor(**settings).sources()]
+    return [carried(source) for source in Editor(**settings).sources(node)]
 
 
 def _one(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import salt.exceptions
-from saltext.reclass import _audit, _commands, _configuration, _edits
+from saltext.reclass import _audit, _commands, _commit, _configuration, _edits
 from saltext.reclass._salt import RefusedError, describe
 
 Function = Callable[..., Any]
@@ -146,10 +146,25 @@ class OfRunner(Place):
         return {**answer, "retcode": 1} if failed and isinstance(answer, dict) else answer
 
 
+_COMMIT = {"commit": False, "author": None, "message": None, "branch": None}
+"""The arguments of all functions that edit, see :mod:`saltext.reclass._commit`."""
+_COMMIT_TEXT = """
+    In a repository of git, ``commit=True`` commits the edit, on the current branch or on ``branch``, with
+    ``author`` (``Name <address>``) and ``message``. An inventory in git is edited by a commit that is pushed.
+
+    CLI Example:"""
+
+
 def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -> Function:
     """A function as Salt calls and documents it."""
     signature = inspect.signature(function)
     [_, *arguments] = signature.parameters.values()
+    commits = {"force", "test"} <= set(signature.parameters)
+    if commits:
+        arguments += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in _COMMIT.items()
+        ]
     if place is OfRunner:
         arguments.append(inspect.Parameter("inventory", inspect.Parameter.KEYWORD_ONLY, default=None))
 
@@ -162,11 +177,13 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
                 if name not in known:
                     raise _unknown(function, name, known)
             given.pop("inventory", None)
+            commit = {name: given.pop(name) for name in _COMMIT if commits and name in given}
             try:
                 bound = signature.bind(here, *args, **given)
             except TypeError as error:
                 raise RefusedError(f"{function.__name__}: {error}") from None
-            with _audit.called(here.caller(function.__name__, kwargs, globals())):
+            caller = here.caller(function.__name__, kwargs, globals())
+            with _audit.called(caller), _commit.asked(**{**_COMMIT, **commit}):
                 return function(*bound.args, **bound.kwargs)
         except (KeyboardInterrupt, SystemExit, GeneratorExit, place.error):
             raise
@@ -182,7 +199,10 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
     called.__signature__ = inspect.Signature([*arguments, everything_else])  # type: ignore[attr-defined]
     called.__name__ = called.__qualname__ = function.__name__
     called.__module__ = variables["__name__"]
-    called.__doc__ = (function.__doc__ or "").replace("salt-call reclass.", f"{place.program} reclass.")
+    text = function.__doc__ or ""
+    if commits:
+        text = text.replace("\n    CLI Example:", _COMMIT_TEXT)
+    called.__doc__ = text.replace("salt-call reclass.", f"{place.program} reclass.")
     return called
 
 

@@ -31,9 +31,26 @@ def pillar(  # noqa: PLR0913, PLR0917 - those of Salt's function, and its dunder
     grains: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The pillar of a minion, from the arguments of ``ext_pillar``."""
+    settings = settings_of(given, opts, positional)
+    if settings.get("metrics_file"):
+        # A master that counts nothing does not load it.
+        from saltext.reclass import _metrics
+
+        return _metrics.counted(  # type: ignore[no-any-return]
+            "pillar", opts, lambda: _pillar(minion_id, so_far, settings, opts, grains)
+        )
+    return _pillar(minion_id, so_far, settings, opts, grains)
+
+
+def _pillar(
+    minion_id: str,
+    so_far: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    opts: Mapping[str, Any],
+    grains: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     from saltext.reclass._engine import Inventory
 
-    settings = settings_of(given, opts, positional)
     environment = None
     if _is_on(settings, "allow_adapter_env_override"):
         saltenv = opts.get("saltenv")
@@ -91,7 +108,15 @@ def top(
     environment = None
     if _is_on(settings, "allow_adapter_env_override"):
         environment = _environment(minion_opts.get("saltenv"), minion_opts.get("pillarenv"))
-    return Inventory(**settings).top(minion_id, environment, grains)
+
+    def answer() -> dict[str, list[str]]:
+        return Inventory(**settings).top(minion_id, environment, grains)
+
+    if settings.get("metrics_file"):
+        from saltext.reclass import _metrics
+
+        return _metrics.counted("top", opts, answer)  # type: ignore[no-any-return]
+    return answer()
 
 
 def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:

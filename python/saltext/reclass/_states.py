@@ -23,12 +23,12 @@ def node_present(settings: Configured, test: bool, name: Any, **given: Any) -> R
     return _result("node_present", name, edit, test)
 
 
-def node_absent(settings: Configured, test: bool, name: Any) -> Result:
+def node_absent(settings: Configured, test: bool, name: Any, force: bool = False) -> Result:
     """A node has no file."""
 
     def edit() -> Mapping[str, Any]:
         try:
-            return _edits.delete_node(settings(), name, test)
+            return _edits.delete_node(settings(), name, test, force)
         except NodeNotFoundError:
             return {"changed": False, "comment": f"node '{text(name)}' is absent already"}
 
@@ -54,13 +54,13 @@ def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> R
     )
 
 
-def dynamic_node_present(
-    settings: Configured, test: bool, name: Any, node_data: Any, class_mapping: Any
+def dynamic_node_present(  # noqa: PLR0913, PLR0917 - the arguments of Salt's function
+    settings: Configured, test: bool, name: Any, node_data: Any, class_mapping: Any, force: bool = False
 ) -> Result:
     """A node and the parameters of its cluster follow from rules."""
 
     def edit() -> Mapping[str, Any]:
-        done = _classify.classify(settings(), text(name), node_data, class_mapping, test)
+        done = _classify.classify(settings(), text(name), node_data, class_mapping, test, force)
         edits = {**({"node": done["node"]} if done["node"] else {}), **done["cluster_params"]}
         changes = {what: _changes(edit) for what, edit in edits.items() if edit["changed"]}
         comments = [edit["comment"] for edit in edits.values()]
@@ -84,6 +84,8 @@ def _result(state: str, name: Any, edit: Callable[[], Mapping[str, Any]], test: 
         return {"name": name, "result": False, "changes": {}, "comment": describe(error)}
     if not done["changed"]:
         return {"name": name, "result": True, "changes": {}, "comment": done["comment"]}
+    if done.get("nodes"):
+        done = {**done, "comment": f"{done['comment']}; nodes that change: {done['nodes']['changed']}"}
     changes = done["changes"] if "changes" in done else _changes(done)
     return {"name": name, "result": None if test else True, "changes": changes, "comment": done["comment"]}
 

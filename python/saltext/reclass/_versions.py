@@ -36,7 +36,7 @@ def versions(opts: Mapping[str, Any]) -> dict[str, Any]:
         "package": _installed(),
         "engine": __version__,
         "folder": str(folder),
-        "installed": _time(changed := _changed(folder)),
+        "installed": local_time(changed := _changed(folder)),
         "salt": salt.version.__version__,
         "master": _master(opts, changed),
         "program": _program(),
@@ -110,12 +110,13 @@ def _master(opts: Mapping[str, Any], changed: float) -> dict[str, Any]:
     started = time.time() - age
     return {
         "process": number,
-        "started": _time(started),
+        "started": local_time(started),
         "older_than_package": started + _ROUNDING < changed,
     }
 
 
-def _time(seconds: float) -> str:
+def local_time(seconds: float) -> str:
+    """A time since 1970 as text, with the offset of the machine's zone."""
     return datetime.datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 

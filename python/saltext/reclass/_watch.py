@@ -6,6 +6,7 @@ node it has hashes, with a key that no other process knows.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import logging
@@ -13,10 +14,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _check, _fleet, _metadata, _revision
+from saltext.reclass import _agree, _check, _fleet, _metadata, _metrics, _revision
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -25,6 +27,8 @@ log = logging.getLogger(__name__)
 TAG = "reclass/revision/new"
 # Names in one event. An event goes through the memory of each process that listens.
 _NAMES = 1000
+# Names of nodes in a line of the log.
+_LOGGED = 10
 
 Hashes = dict[Any, bytes]
 """The hash of each value by its key."""
@@ -40,6 +44,10 @@ class Watch:
         self.key = secrets.token_bytes(16)
         self.stamp: Any = None
         self.revision = ""
+        self.source = ""
+        self.since = ""
+        self.held: list[dict[str, Any]] = []
+        self.trial: tuple[str, list[str]] | None = None
         self.nodes: dict[str, Hashes | None] = {}
         """The hashes of each node by its first keys; ``None`` for a node that has no pillar."""
         self.parts: dict[bytes, Hashes] = {}
@@ -47,23 +55,28 @@ class Watch:
 
     def look(self, settle: float) -> dict[str, Any] | None:
         """What changed since the last look. The first look only learns the state."""
-        settings = settings_of(self.given, self.opts)
+        settings = self._settings()
         inventory = _metadata.opened(settings)
-        stamp = self._stamp(inventory)
+        # As long as this process lives, no request of a minion waits for a test.
+        inventory.test_revisions()
+        stamp = self._stamp(settings, inventory)
         if stamp == self.stamp:
             return None
         # Several files of one change are not written at once.
         while self.stamp is not None:
             time.sleep(settle)
-            earlier, stamp = stamp, self._stamp(inventory)
+            earlier, stamp = stamp, self._stamp(settings, inventory)
             if stamp == earlier:
                 break
         is_first, old, before = self.stamp is None, self.revision, (self.nodes, self.parts)
-        sources = _revision.sources(settings, inventory)
+        serving = inventory.serving() or {"problems": [], "trial": None}
+        held_before, self.held = self.held, serving["problems"]
+        trial_before, self.trial = self.trial, serving["trial"]
+        state = inventory.state()
         self.nodes, self.parts = self._look_at_nodes(settings, inventory)
-        self.revision = _revision.text(sources)
+        self.revision, self.since = state["revision"], state.get("since", "")
+        self.source = _revision.source(state)
         self.stamp = stamp
-        _revision.since(self.opts, sources)
         if is_first:
             failing = sum(hashes is None for hashes in self.nodes.values())
             log.info(
@@ -71,27 +84,53 @@ class Watch:
             )
             return None
         change = changed(*before, self.nodes, self.parts)
-        if self.revision == old and not change["differ"]:
+        known = (old, held_before, trial_before)
+        if (self.revision, self.held, self.trial) == known and not change["differ"]:
             return None
         sentence = _sentence(change)
         log.log(
-            logging.WARNING if change["breaks"] else logging.INFO, "revision %s: %s", self.revision, sentence
+            logging.WARNING if change["breaks"] else logging.INFO,
+            "revision %s%s: %s",
+            self.revision,
+            _on_trial(self.trial),
+            sentence,
         )
         return {
-            "source": ", ".join(source["source"] for source in sources),
+            "source": self.source,
             "old": old,
             "new": self.revision,
             **change,
+            # The setting `serve` keeps these nodes from the newest commit.
+            **({"held": self.held} if self.held else {}),
+            # The setting `canary` gives it to these nodes first.
+            **({"trial": dict(zip(("revision", "nodes"), self.trial, strict=True))} if self.trial else {}),
         }
 
-    def _stamp(self, inventory: Any) -> Any:
+    def metrics(self) -> tuple[str | None, dict[str, Any]]:
+        """The file for the metrics, and those of this inventory."""
+        settings = self._settings()
+        states = _metadata.opened(settings).fetch_states()
+        found = _metrics.of_inventory(self.source, self.revision, states)
+        failing = sum(hashes is None for hashes in self.nodes.values())
+        numbers = {"nodes": len(self.nodes), "nodes_failing": failing}
+        return settings.get("metrics_file"), {
+            **found,
+            **numbers,
+            **_fleet.last_drift(self.opts, self.source),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        # The name of the revision is no change of a node.
+        return {**settings_of(self.given, self.opts), "revision_in_pillar": False}
+
+    def _stamp(self, settings: Mapping[str, Any], inventory: Any) -> Any:
         """Equal stamps mean that nothing changed. etcd has no revision here: its last reading counts."""
         inventory.nodes()
         states = [
-            (state["source"], state["commits"], None if state["commits"] else state["fetched"])
-            for state in inventory.fetch_states()
+            (state["source"], state["commits"] or state["fetched"]) for state in inventory.fetch_states()
         ]
-        return states, [(path, *_stat(path)) for path in _revision.files(inventory)]
+        files = [(path, *_stat(path)) for path in _revision.files(inventory)]
+        return states, files, _revision.checked_out(settings), inventory.serving()
 
     def _look_at_nodes(
         self, settings: Mapping[str, Any], inventory: Any
@@ -175,39 +214,103 @@ def bounded(event: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**event, **cut, "file": str(path)}
 
 
-def run(  # noqa: PLR0913, PLR0917 - those of Salt's engine, and its dunders
+@dataclass
+class Options:
+    """The options of the engine."""
+
+    interval: Any = 5
+    settle: Any = 2
+    refresh: Any = None
+    canary: Any = None
+    batch: Any = None
+    agree_dir: Any = None
+    agree_after: Any = _agree.AFTER
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """The options as the configuration has them."""
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                similar = difflib.get_close_matches(name, known, n=1)
+                raise RefusedError(
+                    f"no option {name!r}" + "".join(f"; {one!r} is similar" for one in similar)
+                )
+        options = cls(**given)
+        for name in ("interval", "settle", "agree_after"):
+            setattr(options, name, _agree.seconds(name, getattr(options, name)))
+        if options.refresh not in (None, "affected"):
+            raise RefusedError(f"'refresh' must be 'affected' or not there, not {options.refresh!r}")
+        _fleet.check_groups(options.canary, options.batch)
+        return options
+
+
+def _options(given: Mapping[str, Any]) -> Options:
+    """The options; with a wrong one, this process does nothing more."""
+    try:
+        return Options.of(given)
+    except RefusedError as error:
+        log.error("the engine watches nothing: %s", error)
+    while True:
+        # Salt would start a process that ends again and again.
+        time.sleep(3600)
+
+
+def run(
     opts: Mapping[str, Any],
     runners: Mapping[str, Any],
     fire: Callable[[dict[str, Any], str], Any],
-    interval: float,
-    settle: float,
-    refresh: str | None,
-    canary: Any,
-    batch: Any,
+    given: Mapping[str, Any],
 ) -> None:
     """Looks at all inventories of the master, until its process ends."""
-    if refresh not in (None, "affected"):
-        raise RefusedError(f"'refresh' of the engine must be 'affected' or not there, not {refresh!r}")
+    options = _options(given)
     watches = [Watch(given, opts, runners) for _, given in _check.configured(opts)]
-    failed: dict[Watch, str] = {}
+    masters = None
+    if options.agree_dir:
+        masters = _agree.Masters(opts, str(options.agree_dir), options.agree_after)
+    failed: dict[Watch | None, str] = {}
     while True:
         for watch in watches:
             try:
-                event = watch.look(settle)
+                event = watch.look(options.settle)
                 failed.pop(watch, None)
                 if event is None:
                     continue
                 fire(bounded(event, Path(str(opts["cachedir"]), "reclass")), TAG)
-                if refresh:
+                if options.refresh:
                     execute, keys = runners["salt.execute"], _fleet.accepted(opts)
-                    _report(_fleet.refresh(event["names"], event["breaks"], execute, keys, canary, batch))
+                    groups = (options.canary, options.batch)
+                    _report(_fleet.refresh(event["names"], event["breaks"], execute, keys, *groups))
             except (KeyboardInterrupt, SystemExit, GeneratorExit):
                 raise
             except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and the next look may work
                 if failed.get(watch) != str(error):
                     failed[watch] = str(error)
                     describe(error, "the inventory cannot be watched: ")
-        time.sleep(interval)
+        try:
+            _write_metrics(opts, watches)
+        except (ReclassError, OSError) as error:
+            log.warning("the metrics cannot be written: %s", error)
+        if masters:
+            try:
+                masters.look([(one.source, one.revision, one.since) for one in watches if one.revision], fire)
+                failed.pop(None, None)
+            except (RefusedError, OSError) as error:
+                if failed.get(None) != str(error):
+                    failed[None] = str(error)
+                    log.warning("this master cannot be compared with others: %s", error)
+        time.sleep(options.interval)
+
+
+def _write_metrics(opts: Mapping[str, Any], watches: list[Watch]) -> None:
+    """Writes the metrics of all inventories that name the same file together."""
+    files: dict[str, list[dict[str, Any]]] = {}
+    for watch in watches:
+        path, found = watch.metrics()
+        if path and watch.revision:
+            files.setdefault(path, []).append(found)
+    for path, inventories in files.items():
+        _metrics.write(path, {**_metrics.summed(opts), "inventories": inventories})
 
 
 def _report(done: Mapping[str, Any]) -> None:
@@ -222,6 +325,15 @@ def _sentence(change: Mapping[str, Any]) -> str:
         f"{differ:,} of {change['nodes']:,} nodes {'changes' if differ == 1 else 'change'}, "
         f"{breaks:,} {'breaks' if breaks == 1 else 'break'}"
     )
+
+
+def _on_trial(trial: tuple[str, list[str]] | None) -> str:
+    """What is on trial, for a line of the log."""
+    if trial is None:
+        return ""
+    revision, nodes = trial
+    more = [f"{len(nodes) - _LOGGED} more"] if len(nodes) > _LOGGED else []
+    return f", with {revision} on trial for {', '.join([*nodes[:_LOGGED], *more]) or 'no node'}"
 
 
 def _stat(path: Path) -> tuple[int, ...]:

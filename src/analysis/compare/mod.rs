@@ -14,7 +14,7 @@ mod text;
 use serde::Serialize;
 
 use crate::analysis::diff::{Difference, NodeDifference, Section, place, together};
-use crate::analysis::survey::check_names;
+use crate::analysis::survey::node_globs;
 use crate::base::error::{Error, Result};
 use crate::base::old_rules::OldRules;
 use crate::base::pattern::{Glob, chosen};
@@ -122,8 +122,8 @@ pub fn compare(
     let redaction = if show_secrets { Redaction::none() } else { Redaction::of(inventory.settings()) };
     let delimiter = Settings::from_options(&options)?.0.delimiter;
     inventory.inspect(|now| {
-        check_names(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
-        let (names, unanswered) = compared_nodes(now, old, &parts.nodes);
+        let globs = node_globs(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
+        let (names, unanswered) = compared_nodes(now, old, &globs);
         let comparing = Comparing::new(&options, old, parts);
         let differences = comparing.differences(now, &names);
         let causes = Causes::find(&comparing, &names, differences)?;
@@ -150,11 +150,10 @@ pub fn compare(
 }
 
 /// The nodes to compare, and those without an old answer.
-fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[String]) -> (Vec<Text>, Vec<Text>) {
-    let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
+fn compared_nodes(now: &Computation<'_>, old: &OldAnswers, globs: &[Glob]) -> (Vec<Text>, Vec<Text>) {
     let answered = old.nodes.iter().filter(|(_, node)| !node.is_nothing()).map(|(name, _)| name);
     let mut all: Vec<Text> =
-        now.catalog.nodes.keys().chain(answered).filter(|name| chosen(&globs, name)).cloned().collect();
+        now.catalog.nodes.keys().chain(answered).filter(|name| chosen(globs, name)).cloned().collect();
     all.sort_unstable();
     all.dedup();
     all.into_iter().partition(|name| old.is_complete || old.nodes.contains_key(name))

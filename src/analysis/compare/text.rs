@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{ExplainedDifference, ProgramComparison};
-use crate::analysis::diff::{NAMED, PROGRAMS, blocks, count, listed, summary_lines};
+use crate::analysis::diff::{NAMED, PROGRAMS, blocks, summary_lines};
+use crate::base::words::{count, listed};
 use crate::output::style::{Paint, Style};
 use crate::yaml::emit::{EmitOptions, emit};
 

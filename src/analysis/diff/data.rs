@@ -42,6 +42,12 @@ pub struct Difference {
     pub failing: Vec<Text>,
     /// Changes of values, in the order of the nodes.
     pub changes: Vec<ValueChange>,
+    /// What breaks the schema of a parameter on the second side only. Left out if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schemas_broken: Vec<Finding>,
+    /// What breaks the schema of a parameter on the first side only. Left out if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schemas_kept: Vec<Finding>,
 }
 
 /// A node that does not render on one side.
@@ -120,6 +126,6 @@ impl NodeProblems {
 impl Difference {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
-        self.touched == 0
+        self.touched == 0 && self.schemas_broken.is_empty() && self.schemas_kept.is_empty()
     }
 }

@@ -1,22 +1,22 @@
 //! Compares two states of an inventory, to show the effect of a change. All nodes are rendered on both sides.
 //! Each difference is reported once, with all its nodes.
 
+mod contracts;
 mod data;
 mod groups;
 mod items;
 mod nodes;
 mod side;
 mod text;
+mod unchanged;
 mod values;
 
 use std::path::Path;
 
-use crate::analysis::survey::check_nodes;
+use crate::analysis::survey::node_globs;
 use crate::base::error::{Error, Result};
 use crate::base::parallel::both;
-use crate::base::pattern::Glob;
 use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
 use crate::base::value::{Map, Text, Value};
 use crate::output::redact::Redaction;
 
@@ -27,9 +27,10 @@ pub(super) use nodes::{NodeDifference, Renderer};
 pub(super) use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
-pub(super) use text::{PROGRAMS, blocks, count, listed, summary_lines};
+pub(super) use text::{PROGRAMS, blocks, summary_lines};
+pub(super) use unchanged::OldInputs;
 pub use values::Section;
-pub(super) use values::{NodeChange, changes};
+pub(super) use values::{NodeChange, changes, differ};
 
 /// The branches and tags of the repository around a folder, those with the latest commits first. They are
 /// names of states, as revisions are; without a repository there are none.
@@ -81,30 +82,44 @@ pub fn diff(
     // Both sides read their files at the same time.
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let explained = |error| side::explained(error, options, names.0);
-    let (old, new) = (old.map_err(explained)?, new.map_err(explained)?);
+    between(&old.map_err(explained)?, &new.map_err(explained)?, names, nodes, show_secrets, own.is_some())
+}
+
+/// The difference of two open sides.
+pub(super) fn between(
+    old: &Side,
+    new: &Side,
+    names: (&str, &str),
+    nodes: &[String],
+    show_secrets: bool,
+    own_settings: bool,
+) -> Result<Difference> {
+    let settings = new.inventory.settings();
     let mut redaction = Redaction::none();
     if !show_secrets {
-        redaction = Redaction::of(new.inventory.settings());
+        redaction = Redaction::of(settings);
         redaction.secrets = redaction.secrets.and(Secrets::of(old.inventory.settings()));
     }
     let begun = Difference {
         old: names.0.to_owned(),
         new: names.1.to_owned(),
-        settings_differ: content(&old) != content(&new),
-        own_settings: own.is_some(),
+        settings_differ: content(old) != content(new),
+        own_settings,
         ..Difference::default()
     };
-    let delimiter = Settings::from_options(options)?.0.delimiter;
-    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {
-            check_nodes(&[before.catalog, now.catalog], nodes)?;
+            let globs = node_globs(|| before.catalog.nodes.keys().chain(now.catalog.nodes.keys()), nodes)?;
             let mut difference = begun.clone();
-            let mut groups = difference.take(nodes::nodes(before, now, &globs));
+            let schemas = contracts::schemas(before, now);
+            let (nodes, verdicts) = nodes::nodes(before, now, &globs, &schemas);
+            let mut groups = difference.take(nodes);
+            contracts::add(&mut difference, &schemas, [before, now], &verdicts);
             place(&mut groups, before, &redaction, true, &Value::clone);
             place(&mut groups, now, &redaction, false, &Value::clone);
             let groups = together(groups, false).into_iter();
-            difference.changes = groups.map(|group| group.into_change(&redaction, &delimiter)).collect();
+            let change = |group: Group| group.into_change(&redaction, &settings.delimiter);
+            difference.changes = groups.map(change).collect();
             Ok::<_, Error>(difference)
         })
     })??

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::contracts::{NodeVerdicts, SideSchemas, VerdictPair, verdicts};
+use super::unchanged::OldInputs;
 use super::values::{self, NodeChange};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
@@ -10,7 +12,8 @@ use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
 use crate::base::value::{Key, Text};
 use crate::engine::answer::NodeInfo;
-use crate::engine::context::{Computation, Layers, NodeRequest};
+use crate::engine::context::{Answer, Computation, Layers, NodeRequest};
+use crate::engine::files::Dependencies;
 use crate::engine::sequence::Sequence;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::enabled;
@@ -41,21 +44,28 @@ pub(super) fn nodes(
     old: &Computation<'_>,
     new: &Computation<'_>,
     globs: &[Glob],
-) -> Vec<(Text, NodeDifference)> {
+    schemas: &SideSchemas,
+) -> (Vec<(Text, NodeDifference)>, NodeVerdicts) {
     let names = old.catalog.nodes.keys().chain(new.catalog.nodes.keys());
     let mut names: Vec<Text> = names.filter(|name| chosen(globs, name)).cloned().collect();
     names.sort_unstable();
     names.dedup();
     let (before, now) = (**old, **new);
+    let old_inputs = OldInputs::new(before, now);
     let found = parallel::each_counted(
         WorkUnit::Nodes,
         before.settings.threads,
         &names,
         || (Renderer::new(before.computation()), Renderer::new(now.computation())),
-        |(old, new), name| node(old, new, name),
+        |(old, new), name| node(old, new, name, (schemas, &old_inputs)),
         |_| false,
     );
-    names.into_iter().zip(found).collect()
+    let (mut differences, mut verdicts) = (Vec::with_capacity(names.len()), Vec::new());
+    for (name, (difference, verdict)) in names.into_iter().zip(found) {
+        verdicts.extend(verdict.map(|verdict| (name.clone(), verdict)));
+        differences.push((name, difference));
+    }
+    (differences, verdicts)
 }
 
 /// One side in one thread.
@@ -81,6 +91,18 @@ impl<'a> Renderer<'a> {
         self.computation.catalog.nodes.contains_key(name).then(|| self.answer(NodeRequest::plain(name)))
     }
 
+    /// The same with the dependencies of the answer, which are known where there is one.
+    fn render_with_inputs(&self, name: &Text) -> Option<Result<(Answer, Dependencies)>> {
+        self.computation.catalog.nodes.contains_key(name).then(|| {
+            let computation = &self.computation;
+            let (answer, dependencies) =
+                computation.recorder.during(|| computation.answer(NodeRequest::plain(name)));
+            let answer = answer?;
+            self.sequences.borrow_mut().push(answer.sequence.clone());
+            Ok((answer, dependencies))
+        })
+    }
+
     /// The answer to a request.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<NodeInfo> {
         let answer = self.computation.answer(request)?;
@@ -93,6 +115,11 @@ impl<'a> Renderer<'a> {
         let layers = self.computation.layers(request)?;
         self.sequences.borrow_mut().push(layers.linearization.sequence.clone());
         Ok(layers)
+    }
+
+    /// The layers of a node, and the dependencies that are not in the sequence of its classes.
+    pub fn layers_with_inputs(&self, name: &Text) -> (Result<Layers>, Dependencies) {
+        self.computation.recorder.during(|| self.layers_of(NodeRequest::plain(name)))
     }
 
     /// The computation of its thread.
@@ -130,8 +157,22 @@ impl<'a> Renderer<'a> {
     }
 }
 
-fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeDifference {
-    match (old.render(name), new.render(name)) {
+fn node(
+    old: &Renderer<'_>,
+    new: &Renderer<'_>,
+    name: &Text,
+    (schemas, old_inputs): (&SideSchemas, &OldInputs<'_>),
+) -> (NodeDifference, VerdictPair) {
+    let now = match new.render_with_inputs(name) {
+        Some(Ok((answer, own))) if old_inputs.give(name, (&answer, &own), new.computation()) => {
+            return (NodeDifference::Same, verdicts(schemas, [Some(&answer.info), Some(&answer.info)]));
+        }
+        now => now.map(|now| now.map(|(answer, _)| answer.info)),
+    };
+    let before = old.render(name);
+    let infos = [before.as_ref(), now.as_ref()].map(|info| info.and_then(|info| info.as_ref().ok()));
+    let verdicts = if now.is_some() { verdicts(schemas, infos) } else { None };
+    let difference = match (before, now) {
         (None, Some(Err(error))) => NodeDifference::Added(error.into_faults()),
         (None, _) => NodeDifference::Added(Vec::new()),
         (_, None) => NodeDifference::Removed,
@@ -145,5 +186,6 @@ fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeDifference {
             changes if changes.is_empty() => NodeDifference::Same,
             changes => NodeDifference::Changed(changes),
         },
-    }
+    };
+    (difference, verdicts)
 }

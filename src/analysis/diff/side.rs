@@ -99,21 +99,39 @@ impl Side {
 /// states.
 pub(super) fn explained(mut error: Error, options: &Map, old: &str) -> Error {
     for fault in error.faults_mut() {
-        let Kind::Revision { revision, .. } = &fault.kind else { continue };
-        let nodes = Inventory::open(options).ok().and_then(|inventory| inventory.nodes().ok());
-        let text = if nodes.is_some_and(|nodes| nodes.iter().any(|node| **node == **revision)) {
-            let old = if revision == old { "HEAD" } else { old };
-            format!("'{revision}' is a node; nodes come after both states: diff {old} . {revision}")
+        let Kind::Revision { revision, message } = &fault.kind else { continue };
+        if message.starts_with("not a git repository") {
+            continue;
+        }
+        let nodes = Inventory::open(options).and_then(|inventory| inventory.nodes()).unwrap_or_default();
+        let names = nodes.iter().map(|node| &**node);
+        let short = format!("{revision}.");
+        let mut is_node = |node: &&str| **node == **revision || node.starts_with(&short);
+        let command = if revision == old { "diff HEAD ." } else { &format!("diff {old} .") };
+        let text = if let Some(node) = names.clone().find(&mut is_node) {
+            format!("'{revision}' is a node; nodes come after both states: {command} {node}")
         } else if let Some((one, other)) = revision.split_once("..") {
             format!("the states are two words: diff {one} {}", other.trim_start_matches('.'))
         } else {
             let base = options.get("inventory_base_uri").and_then(Value::as_str).unwrap_or(".");
             let mut known = super::revisions(Path::new(base));
             known.push("HEAD".to_owned());
-            let Some(similar) = similar::nearest(revision, known.iter().map(String::as_str)) else {
-                continue;
-            };
-            format!("'{similar}' is similar")
+            // The two names of the first branch.
+            let other = known.iter().find(|name| {
+                matches!((revision.as_str(), name.as_str()), ("master", "main") | ("main", "master"))
+            });
+            let similar = || similar::nearest(revision, known.iter().map(String::as_str));
+            let begin = revision.split(['~', '^']).next().filter(|begin| *begin != revision.as_str());
+            match (begin, other.map(String::as_str).or_else(similar), similar::node(revision, names)) {
+                (Some(begin), ..) if known.iter().any(|name| name == begin) => {
+                    format!("the history of '{begin}' does not go back so far")
+                }
+                (_, Some(similar), _) => format!("'{similar}' is similar"),
+                (.., Some(node)) => {
+                    format!("the node '{node}' is similar; nodes come after both states: {command} {node}")
+                }
+                _ => continue,
+            }
         };
         fault.notes.push(Note { text, site: None });
     }

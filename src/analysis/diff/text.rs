@@ -10,7 +10,9 @@ use super::data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange}
 use crate::analysis::explain::ValuePlace;
 use crate::base::error::{Error, Fault, concise, inert};
 use crate::base::value::Text;
+use crate::base::words::{count, listed};
 use crate::output::brief::{brief, briefs};
+use crate::output::report::Finding;
 use crate::output::style::{Paint, Style};
 
 /// Number of names above a block, unless all are requested.
@@ -74,6 +76,8 @@ pub(in crate::analysis) fn blocks(
         }
         writer.out.push('\n');
     }
+    writer.findings("breaks a schema", &difference.schemas_broken, Style::Error);
+    writer.findings("no longer breaks a schema", &difference.schemas_kept, Style::Added);
     writer.out
 }
 
@@ -115,22 +119,16 @@ pub(in crate::analysis) fn summary_lines(difference: &Difference, words: &SideWo
             let _ = writeln!(out, "{number}  {what}: {}", listed(&on_one_side, named));
         }
     }
-    out
-}
-
-/// `1 node`, `2 nodes`.
-pub(in crate::analysis) fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// The first names and the number of further ones.
-pub(in crate::analysis) fn listed(nodes: &[Text], most: usize) -> String {
-    let names: Vec<String> = nodes.iter().take(most).map(|name| inert(name)).collect();
-    let mut text = names.join(", ");
-    if let Some(more @ 1..) = nodes.len().checked_sub(most) {
-        let _ = write!(text, " and {more} more");
+    for (what, findings) in [
+        ("breaks a schema", &difference.schemas_broken),
+        ("no longer breaks a schema", &difference.schemas_kept),
+    ] {
+        for finding in findings {
+            let number = count(finding.nodes.len(), "node");
+            let _ = writeln!(out, "{number}  {what}: {}", inert(&finding.fault.kind.to_string()));
+        }
     }
-    text
+    out
 }
 
 /// `3 of 12 nodes differ: 2 changes, 1 new node`, after the nodes that were not compared.
@@ -166,6 +164,8 @@ fn counted(difference: &Difference) -> String {
         (difference.broken.len(), "stops rendering", "stop rendering"),
         (difference.mended.len(), "renders again", "render again"),
         (difference.otherwise.len(), "fails otherwise", "fail otherwise"),
+        (difference.schemas_broken.len(), "schema error more", "schema errors more"),
+        (difference.schemas_kept.len(), "schema error less", "schema errors less"),
     ] {
         if number > 0 {
             parts.push(format!("{number} {}", if number == 1 { what } else { whats }));
@@ -216,6 +216,16 @@ impl DiffWriter {
                 let _ = writeln!(self.out, "    {line}");
             }
             self.out.push('\n');
+        }
+    }
+
+    fn findings(&mut self, what: &str, findings: &[Finding], style: Style) {
+        for finding in findings {
+            self.heading(&finding.nodes);
+            let what = self.paint.of(style, what);
+            let _ = writeln!(self.out, "  {what}");
+            let bare = Fault { node: None, ..finding.fault.clone() };
+            let _ = writeln!(self.out, "    {}\n", concise(&Error::from(bare)));
         }
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::items::{ListItem, items, mark_moved};
 use crate::base::stack::grow;
+use crate::base::unordered::equal_unordered;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
 
@@ -135,6 +136,18 @@ pub(in crate::analysis) fn changes(
         }
     }
     comparison.changes
+}
+
+/// Whether two results differ at all. It stops at the first difference.
+pub(in crate::analysis) fn differ(old: &NodeInfo, new: &NodeInfo) -> bool {
+    let sections = [
+        (&old.environment, &new.environment),
+        (&old.parameters, &new.parameters),
+        (&old.exports, &new.exports),
+    ];
+    old.classes != new.classes
+        || old.applications != new.applications
+        || !sections.into_iter().all(|(old, new)| equal_unordered(old, new, |_, _| true, equal_or_nan))
 }
 
 /// Finds the keys that identify the items of a list, by its path in the parameters.

@@ -7,10 +7,11 @@ use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::Key;
 use crate::model::merge::Prefixes;
+use crate::yaml::is_break;
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A thing that has an answer in the inventory.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
     /// An entry of `classes`, as written.
     Class(String),
@@ -63,30 +64,60 @@ pub fn item_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt>
     if let Some(found) = reference_at(text, offset, settings) {
         return Some(found);
     }
-    let outline = Outline::read(text.as_bytes()).ok()?;
-    let prefixes = Prefixes::new(settings);
-    for section in entries(outline.root.as_ref()?) {
-        let name = text.get(section.key.content..section.key.end)?;
-        match name {
-            "classes" => {
-                let items = items(&section.value).iter();
-                let mut items = items.filter(|item| holds(&(item.content..item.end), offset));
-                if let Some(item) = items.next() {
-                    let written = scalar_text(text, item)?;
-                    return Some(ItemAt { item: Item::Class(written), range: item.content..item.end });
-                }
-            }
-            "parameters" | "exports" => {
-                let mut path = Vec::new();
-                if let Some(range) = key_at(&section.value, offset, &prefixes, &mut path) {
-                    let path = join_path(&path, &settings.delimiter);
-                    return Some(ItemAt { item: Item::Key { path, export: name == "exports" }, range });
-                }
-            }
-            _ => {}
-        }
+    if let Some(found) = operand_at(text, offset, settings) {
+        return Some(found);
     }
-    None
+    let outline = Outline::read(text.as_bytes()).ok()?;
+    let root = outline.root.as_ref()?;
+    let mut sections = entries(root).iter();
+    let classes = sections.find(|section| text.get(section.key.content..section.key.end) == Some("classes"));
+    let mut listed = classes.into_iter().flat_map(|section| items(&section.value));
+    if let Some(entry) = listed.find(|entry| holds(&(entry.content..entry.end), offset)) {
+        let item = Item::Class(scalar_text(text, entry)?);
+        return Some(ItemAt { item, range: entry.content..entry.end });
+    }
+    keys_of(text, root, settings).into_iter().find(|key| holds(&key.range, offset))
+}
+
+/// The keys of the parameters and exports of a text, in order; none if it is no YAML.
+pub fn keys_in(text: &str, settings: &Settings) -> Vec<ItemAt> {
+    let outline = Outline::read(text.as_bytes()).ok();
+    let root = outline.as_ref().and_then(|outline| outline.root.as_ref());
+    root.map_or_else(Vec::new, |root| keys_of(text, root, settings))
+}
+
+fn keys_of(text: &str, root: &OutlineNode, settings: &Settings) -> Vec<ItemAt> {
+    let prefixes = Prefixes::new(settings);
+    let mut found = Vec::new();
+    for section in entries(root) {
+        let export = match text.get(section.key.content..section.key.end) {
+            Some("parameters") => false,
+            Some("exports") => true,
+            _ => continue,
+        };
+        collect_keys(&section.value, &prefixes, &mut Vec::new(), &mut |path, range| {
+            let path = join_path(path, &settings.delimiter);
+            found.push(ItemAt { item: Item::Key { path, export }, range });
+        });
+    }
+    found
+}
+
+/// The export or parameter of the node that a query names at an offset.
+fn operand_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt> {
+    let (open, close) = &settings.export_sentinels;
+    let query = queries_in(text, settings).into_iter().find(|query| holds(query, offset))?;
+    let inside = query.start + open.len()..query.end - close.len();
+    let (before, after) = (text.get(inside.start..offset)?, text.get(offset..inside.end)?);
+    let start = before.rfind(char::is_whitespace).map_or(inside.start, |at| inside.start + at + 1);
+    let end = after.find(char::is_whitespace).map_or(inside.end, |at| offset + at);
+    let (first, path) = text[start..end].split_once(&*settings.delimiter)?;
+    let item = match first.to_lowercase().as_str() {
+        "exports" => Item::Key { path: path.to_owned(), export: true },
+        "self" => Item::Reference(path.to_owned()),
+        _ => return None,
+    };
+    Some(ItemAt { item, range: end - path.len()..end })
 }
 
 /// The innermost reference around an offset, if its path needs no other reference.
@@ -109,6 +140,20 @@ pub fn references_in(text: &str, settings: &Settings) -> Vec<ItemAt> {
     let open = &*settings.reference_sentinels.0;
     let opened = text.match_indices(open).filter(|(at, _)| !is_comment(text, *at));
     opened.filter_map(|(at, _)| reference_at(text, at + open.len(), settings)).collect()
+}
+
+/// The offset of a place in a text: line and column in characters, from one, as YAML counts them. Its line breaks are
+/// more than those of an editor.
+pub fn offset_of(text: &str, line: u32, column: u32) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let breaks = text.match_indices(is_break);
+    let breaks = breaks.filter(|(at, found)| *found != "\r" || bytes.get(at + 1) != Some(&b'\n'));
+    // A mark of the byte order is no character of the first line.
+    let first = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut begins = std::iter::once(first).chain(breaks.map(|(at, found)| at + found.len()));
+    let begin = begins.nth(line.checked_sub(1)? as usize)?;
+    let mut ends = text[begin..].char_indices().map(|(at, _)| begin + at).chain([text.len()]);
+    ends.nth(column.checked_sub(1)? as usize)
 }
 
 /// The bytes of the queries of a text that stand in one line.
@@ -210,9 +255,11 @@ fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
         }
         NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
             let symbol = |item: &OutlineNode| {
-                let key = item.content..item.end;
-                let name = scalar_text(text, item).filter(|_| matches!(item.form, NodeForm::Plain))?;
-                Some(Symbol { name, range: key.clone(), key, is_container: false, inner: Vec::new() })
+                let name = scalar_text(text, item)?;
+                let range = item.content..item.end;
+                let quote = usize::from(!matches!(item.form, NodeForm::Plain));
+                let key = range.start + quote..(range.end - quote).max(range.start + quote);
+                Some(Symbol { name, key, range, is_container: false, inner: Vec::new() })
             };
             items.iter().filter_map(symbol).collect()
         }
@@ -220,26 +267,18 @@ fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
     })
 }
 
-/// The range of the key at an offset. Its path is left in `path`.
-fn key_at(
-    node: &OutlineNode,
-    offset: usize,
-    prefixes: &Prefixes,
-    path: &mut Vec<Key>,
-) -> Option<Range<usize>> {
+/// Receives the path of a key and its bytes.
+type KeyVisitor<'v> = dyn FnMut(&[Key], Range<usize>) + 'v;
+
+/// Visits the keys of a mapping and of those in it, parents first.
+fn collect_keys(node: &OutlineNode, prefixes: &Prefixes, path: &mut Vec<Key>, visitor: &mut KeyVisitor<'_>) {
     for pair in entries(node) {
         let Some(name) = pair.name.text() else { continue };
         path.push(Key::from(prefixes.name(&name)));
-        let range = pair.key.content..pair.key.end;
-        if holds(&range, offset) {
-            return Some(range);
-        }
-        if let Some(found) = grow(|| key_at(&pair.value, offset, prefixes, path)) {
-            return Some(found);
-        }
+        visitor(path, pair.key.content..pair.key.end);
+        grow(|| collect_keys(&pair.value, prefixes, path, visitor));
         path.pop();
     }
-    None
 }
 
 /// The entries of a mapping.
@@ -302,6 +341,12 @@ mod tests {
             ("parameters:\n  nginx: {lis$0ten: 80}\n", key("nginx:listen")),
             ("exports: {a$0: 1}\n", Some(Item::Key { path: "a".into(), export: true })),
             ("environ$0ment: dev\n", None),
+            (
+                "parameters:\n  a: $[ exports:b$0:c if self:d == 1 ]\n",
+                Some(Item::Key { path: "b:c".into(), export: true }),
+            ),
+            ("parameters:\n  a: $[ exports:b if exports:c == self:d$0 ]\n", reference("d")),
+            ("parameters:\n  a: $[ exports:b i$0f exports:c == self:d ]\n", None),
             // A text that is no YAML has references all the same.
             ("parameters:\n  a: [${b$0}\n", reference("b")),
             ("parameters:\n  a$0: [\n", None),

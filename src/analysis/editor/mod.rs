@@ -4,11 +4,20 @@
 //! here, because people are typing.
 
 mod at;
+mod keys;
 mod names;
+mod overrides;
 mod rename;
+mod values;
 
+pub(crate) use at::entries;
 pub use at::{
-    Item, ItemAt, NameList, Symbol, item_at, list_at, open_reference, outline, queries_in, references_in,
+    Item, ItemAt, NameList, Symbol, item_at, keys_in, list_at, offset_of, open_reference, outline,
+    queries_in, references_in,
 };
-pub use names::{ClassFacts, FileFacts, InventoryNames};
+pub use keys::{KeyPlace, KnownKey, key_place_at, schema_keys};
+pub use names::{ClassFacts, FileFacts, InventoryNames, search_node};
+pub use overrides::OverriddenKey;
+pub(crate) use rename::same_values;
 pub use rename::{Renaming, edited, rename_class, rename_parameter};
+pub use values::shown_parameters;

@@ -8,22 +8,28 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::analysis::diff::{OldInputs, Renderer};
+use crate::analysis::editor::at::offset_of;
 use crate::analysis::list::{Bearing, NodeFilter, references};
+use crate::analysis::schema::Schemas;
 use crate::analysis::survey::{Survey, SurveyedFile};
 use crate::base::error::concise;
+use crate::base::parallel::each;
 use crate::base::path::split_path;
 use crate::base::pattern::push_escaped;
+use crate::base::secrets::Secrets;
 use crate::base::source::{Origin, Span};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
-use crate::engine::answer::Request;
+use crate::engine::answer::NodeInfo;
 use crate::engine::context::Computation;
 use crate::evaluate::Locate as _;
 use crate::model::layer::{ClassEntry, absolute_names};
 use crate::model::merge::Prefixes;
 use crate::storage::fs;
 use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
+use crate::yaml::parse_value;
 
 /// The edits of texts, and the file that moves.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -41,6 +47,20 @@ impl Renaming {
             edits.insert(at, (bytes, text));
         }
     }
+
+    /// Puts the edited texts into an inventory.
+    fn put_into(&self, after: &Inventory, texts: &BTreeMap<Arc<str>, String>) {
+        let text =
+            |path: &str| Some(edited(texts.get(path)?, self.edits.get(path).map_or(&[], Vec::as_slice)));
+        for path in self.edits.keys() {
+            after.set_buffer(Path::new(&**path), text(path).as_deref());
+        }
+        if let Some((from, to)) = &self.moved {
+            after.set_buffer(to, from.to_str().and_then(text).as_deref());
+            // In place of a file that is gone: it has no values.
+            after.set_buffer(from, Some("{}\n"));
+        }
+    }
 }
 
 /// The text of a file after its edits.
@@ -52,17 +72,36 @@ pub fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
     after
 }
 
-/// Renames a class: all entries that name it, relative ones too, and its file.
+/// Renames a class: all entries that name it, relative ones too, and its file. `after` is an inventory with the same
+/// options and texts, which is left with the edits: all nodes are compared.
 ///
 /// # Errors
 ///
-/// The reason, as a sentence for people: the new name is taken or no name of a class, or a pattern, a reference
-/// or a class mapping names the class.
-pub fn rename_class(inventory: &Inventory, old: &str, new: &str) -> Result<Renaming, String> {
+/// The reason, as a sentence for people: the new name is taken or no name of a class, a pattern, a reference or a
+/// class mapping names the class, or a value of a node would change.
+pub fn rename_class(
+    inventory: &Inventory,
+    after: &Inventory,
+    old: &str,
+    new: &str,
+) -> Result<Renaming, String> {
     let done = inventory.inspect(|computation| {
-        ClassRenaming { computation, survey: &Survey::of(computation), old, new }.answer()
+        let survey = Survey::of(computation);
+        let renaming = ClassRenaming { computation, survey: &survey, old, new }.answer()?;
+        let own = renaming.moved.iter().filter_map(|(from, _)| from.to_str().map(Arc::from));
+        let text = |path: Arc<str>| Some((path.clone(), computation.inputs.files.text(&path)?));
+        let texts = renaming.edits.keys().cloned().chain(own).filter_map(text).collect();
+        Ok((renaming, texts))
     });
-    done.unwrap_or_else(|error| Err(concise(&error)))
+    let (renaming, texts) = done.unwrap_or_else(|error| Err(concise(&error)))?;
+    renaming.put_into(after, &texts);
+    same_values(inventory, after, true, &|old, now| {
+        Ok(now.parameters == old.parameters
+            && now.exports == old.exports
+            && now.applications == old.applications
+            && now.environment == old.environment)
+    })?;
+    Ok(renaming)
 }
 
 struct ClassRenaming<'a> {
@@ -79,6 +118,10 @@ impl ClassRenaming<'_> {
             |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         if !new.split('.').all(is_name) {
             return Err(format!("'{new}' is no name of a class: letters, digits, '-' and '_' between dots"));
+        }
+        let is_text = matches!(parse_value(new), Ok(Value::Str(text)) if *text == *new);
+        if !is_text {
+            return Err(format!("in a list, '{new}' would be another thing than a text"));
         }
         if new.rsplit('.').next() == Some("init") {
             return Err("a class with the name 'init' is the class of its folder".to_owned());
@@ -110,7 +153,7 @@ impl ClassRenaming<'_> {
                 let found = classes.existing(entry);
                 let changes = found.is_some_and(|name| **name == *old)
                     // Its names are relative to its own name.
-                    || std::ptr::eq(file, own) && entry.relative;
+                    || std::ptr::eq(file, own) && entry.relative.is_some();
                 if let Some(pattern) = entry.pattern().filter(|_| found.is_none())
                     && pattern.matches(old) != pattern.matches(new)
                 {
@@ -237,7 +280,8 @@ fn scalar(text: &str, span: Span) -> Option<(Range<usize>, &str)> {
 /// # Errors
 ///
 /// The reason, as a sentence for people: the name is taken, a nested reference or a reference to a container of it
-/// may name it, or a value of a node would change.
+/// may name it, a value of a node would change, a secret would be shown, or a schema knows the old name or would refuse
+/// the new one.
 pub fn rename_parameter(
     inventory: &Inventory,
     after: &Inventory,
@@ -250,6 +294,7 @@ pub fn rename_parameter(
     if new.is_empty() || !new.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
         return Err(format!("'{new}' is no plain key: letters, digits, '-', '_' and '.'"));
     }
+    refuse_to_reveal(inventory, path, &keys, new)?;
     let done = inventory.inspect(|computation| {
         let (mut renaming, mut texts) = (Renaming::default(), BTreeMap::new());
         for file in &Survey::of(computation).files {
@@ -301,12 +346,32 @@ pub fn rename_parameter(
             }
         }
     }
-    for (path, edits) in &renaming.edits {
-        let text = texts.get(path).map(|text| edited(text, edits));
-        after.set_buffer(Path::new(&**path), text.as_deref());
-    }
-    check(inventory, after, &|parameters| renamed(parameters, above, last, new))?;
+    renaming.put_into(after, &texts);
+    let schemas = inventory.inspect(Schemas::of_computation).and_then(|schemas| schemas);
+    let schemas = schemas.map_err(|error| concise(&error))?;
+    same_values(inventory, after, false, &|old, now| match schemas
+        .as_ref()
+        .and_then(|schemas| schemas.objection(old, now, &keys, new))
+    {
+        Some(reason) => Err(reason),
+        None => Ok(now.parameters == renamed(&old.parameters, above, last, new)
+            && now.exports == old.exports
+            && now.classes == old.classes),
+    })?;
     Ok(renaming)
+}
+
+/// Fails if the setting `secret_keys` hides more of what has the old name than of what has the new one.
+fn refuse_to_reveal(inventory: &Inventory, path: &str, keys: &[Text], new: &str) -> Result<(), String> {
+    let secrets = Secrets::of(inventory.settings());
+    let old: Vec<Key> = keys.iter().cloned().map(Key::from).collect();
+    let above = &old[..old.len().saturating_sub(1)];
+    if secrets.at(above.iter().chain([&Key::from(new)])) >= secrets.at(&old) {
+        return Ok(());
+    }
+    Err(format!(
+        "the setting 'secret_keys' hides the value of '{path}', and would not hide it with the name '{new}'"
+    ))
 }
 
 /// The places of a key in one file.
@@ -355,11 +420,9 @@ fn segment(
     keys: &[Text],
     delimiter: &str,
 ) -> Option<Range<usize>> {
-    let begin: usize = text.split_inclusive('\n').take(line.checked_sub(1)? as usize).map(str::len).sum();
-    let rest = text.get(begin..)?;
-    let (column, _) = rest.char_indices().nth(column.checked_sub(1)? as usize)?;
+    let begin = offset_of(text, line, column)?;
     let inner = written.trim_start_matches(|c: char| "${".contains(c)).trim_end_matches('}');
-    let start = begin + column + rest[column..].find(inner)?;
+    let start = begin + text[begin..].find(inner)?;
     let inner_keys = inner.strip_prefix("self:").unwrap_or(inner);
     let above: usize = keys[..keys.len() - 1].iter().map(|key| key.len() + delimiter.len()).sum();
     let at = start + inner.len() - inner_keys.len() + above;
@@ -367,23 +430,51 @@ fn segment(
     (text.get(at..at + last.len())? == &**last).then_some(at..at + last.len())
 }
 
-/// Fails if a node has other values after the edits, but for the name.
-fn check(before: &Inventory, after: &Inventory, expected: &dyn Fn(&Value) -> Value) -> Result<(), String> {
-    let request = Request::default();
-    for node in before.nodes().map_err(|error| concise(&error))? {
-        let Ok(old) = before.nodeinfo(&node, &request) else {
-            return Err(format!("the node '{node}' has errors, and nobody knows what it would become"));
-        };
-        let is_same = after.nodeinfo(&node, &request).is_ok_and(|new| {
-            new.parameters == expected(&old.parameters)
-                && new.exports == old.exports
-                && new.classes == old.classes
-        });
-        if !is_same {
-            return Err(format!("values of the node '{node}' would change"));
-        }
+/// Compares the answer for a node before and after edits: whether it is as expected, or a reason of its own against
+/// the edits.
+pub(crate) type Expected<'e> = dyn Fn(&NodeInfo, &NodeInfo) -> Result<bool, String> + Sync + 'e;
+
+/// Fails if the answer for a node is not as expected after the edits. A node with errors counts if `even_broken` is
+/// false. A node that reads no edited file has the answer that it had, because the exports of the others are compared.
+pub(crate) fn same_values(
+    before: &Inventory,
+    after: &Inventory,
+    even_broken: bool,
+    is_same: &Expected<'_>,
+) -> Result<(), String> {
+    let found = before.inspect(|old| {
+        after.inspect(|new| {
+            let (old, new) = (old.context(), new.context());
+            let inputs = OldInputs::new(old, new);
+            let names: Vec<&Text> = old.catalog.nodes.keys().collect();
+            let compare = |(old, new): &(Renderer<'_>, Renderer<'_>), name: &&Text| {
+                let (layers, own) = new.layers_with_inputs(name);
+                let sequence = layers.as_ref().map(|layers| &layers.linearization.sequence);
+                if sequence.is_ok_and(|it| inputs.give_layers(name, (it, &own), new.computation())) {
+                    return None;
+                }
+                let Some(Ok(old)) = old.render(name) else {
+                    let reason =
+                        || format!("the node '{name}' has errors, and nobody knows what it would become");
+                    return (!even_broken).then(reason);
+                };
+                let new = new.render(name).and_then(Result::ok);
+                match new.map_or(Ok(false), |new| is_same(&old, &new)) {
+                    Ok(true) => None,
+                    Ok(false) => Some(format!("values of the node '{name}' would change")),
+                    Err(reason) => Some(reason),
+                }
+            };
+            let renderers = || (Renderer::new(old.computation()), Renderer::new(new.computation()));
+            let reasons = each(old.settings.threads, &names, renderers, compare, |_| false);
+            reasons.into_iter().flatten().next()
+        })
+    });
+    match found.and_then(|found| found) {
+        Ok(None) => Ok(()),
+        Ok(Some(reason)) => Err(reason),
+        Err(error) => Err(concise(&error)),
     }
-    Ok(())
 }
 
 /// The parameters with another name for the key `last` below the keys `above`.

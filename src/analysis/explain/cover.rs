@@ -1,14 +1,48 @@
-//! Redacts an explanation. Each value is compared with the one computed without the secrets, and is hidden if
-//! they differ.
+//! Redacts an explanation, or a value. Each value is compared with the one computed without the secrets, and is hidden
+//! if they differ.
 
 use rustc_hash::FxHashMap;
 
 use super::data::{ReferenceTrace, Step, ValueTrace};
+use super::explainer::{Wanted, values_without};
+use super::place::ValuePlaces;
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
+
+/// The value at a path of a node with hidden secrets. What depends on a secret is hidden with it: all, if nobody knows
+/// the layers. The whole of a section has no path, so its keys are looked at.
+pub fn shown(
+    of: Option<&ValuePlaces<'_>>,
+    redaction: &Redaction,
+    export: bool,
+    path: &[Key],
+    value: &Value,
+) -> Value {
+    if redaction.secrets.is_none() {
+        return value.clone();
+    }
+    let without = |paths: Vec<Vec<Key>>| match of {
+        Some(of) => {
+            let wanted = |path| Wanted { path, export, items: Vec::new() };
+            let wanted: Vec<Wanted> = paths.into_iter().map(wanted).collect();
+            values_without(of, &wanted, &redaction.secrets)
+        }
+        None => vec![None; paths.len()],
+    };
+    let shown = if let (true, Value::Map(map)) = (path.is_empty(), value) {
+        let entry = |((key, value), without): ((&Key, &Value), Option<Value>)| {
+            (key.clone(), redaction.unchanged(value, without.as_ref()))
+        };
+        let without = without(map.keys().map(|key| vec![key.clone()]).collect());
+        Value::map(map.iter().zip(without).map(entry).collect())
+    } else {
+        redaction.unchanged(value, without(vec![path.to_vec()]).pop().flatten().as_ref())
+    };
+    redaction.value(path, &shown)
+}
 
 /// The path of a part, its value and what is written.
 type CoveredPart<'p, V> = (&'p [Key], V, V);

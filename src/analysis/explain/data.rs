@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::analysis::schema::Description;
 use crate::base::error::{Fault, Link};
 use crate::base::path::KeyPath;
 use crate::base::source::{Origin, Site};
@@ -126,6 +127,9 @@ pub struct ValueTrace {
     #[serde(rename = "error", serialize_with = "error")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<ErrorData>"))]
     pub fault: Option<Fault>,
+    /// What the schema of the parameter says about it. Left out without a schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The place of the value. If several layers were merged, the last of them.
     pub place: Option<ValuePlace>,
     /// The effects of the layers, in order.

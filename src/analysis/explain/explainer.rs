@@ -89,6 +89,14 @@ pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<WantedPlaces> {
     })
 }
 
+/// The places that set the values that references bring to several paths of the parameters of a node; `None` where the
+/// value is written at the path itself.
+pub fn referenced(of: &ValuePlaces<'_>, paths: &[Vec<Key>]) -> Vec<Option<ValuePlace>> {
+    let wanted = |path: &Vec<Key>| Wanted { path: path.clone(), export: false, items: Vec::new() };
+    let wanted: Vec<Wanted> = paths.iter().map(wanted).collect();
+    each(of, &wanted, &Secrets::none(), |explainer, wanted| explainer.referenced(&wanted.path))
+}
+
 /// Explains several paths of one node without these secrets.
 fn each<T>(
     of: &ValuePlaces<'_>,

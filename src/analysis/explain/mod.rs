@@ -20,8 +20,10 @@ mod text;
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::schema::Schemas;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::pattern::{Glob, PathPattern, is_wild};
+use crate::base::secrets::Secrets;
 use crate::base::similar;
 use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
@@ -31,15 +33,17 @@ use crate::engine::exports::OtherNodes;
 use crate::output::redact::Redaction;
 use budget::Budget;
 
+pub use crate::analysis::schema::Description;
 pub use crate::evaluate::{Effect, ItemEffect};
 pub use context::environment;
+pub use cover::shown;
 pub(crate) use data::Leaf;
 pub use data::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, Explanation, ItemTrace,
     MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
-pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
+pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, values_without};
 pub(crate) use leaves::{
     Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves,
 };
@@ -192,6 +196,7 @@ fn explain_layers(
         if exports {
             explanation.exports = traces;
         } else {
+            describe(computation, layers, &mut traces);
             explanation.parameters = traces;
         }
     }
@@ -219,6 +224,18 @@ fn explain_layers(
     faults.dedup();
     explanation.faults = faults;
     Ok(explanation)
+}
+
+/// Adds what the schemas of the parameters say. Schemas that cannot be read are a matter of lint.
+fn describe(computation: &Computation<'_>, layers: &Layers, traces: &mut [ValueTrace]) {
+    let Ok(Some(schemas)) = Schemas::of_computation(computation) else { return };
+    let all = layers.linearization.include_chains().all();
+    let classes = all.iter().skip(1).map(|included| &*included.name).collect();
+    let scope = schemas.scope([(&*layers.name, classes)]);
+    let secrets = Secrets::of(computation.settings);
+    for trace in traces {
+        trace.description = schemas.description(&scope, &trace.path, &secrets);
+    }
 }
 
 /// Explains the requested paths, each once. Returns a fault for each path that does not exist.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::data::{QueryAnswer, ReferenceTrace};
+use super::data::{QueryAnswer, ReferenceTrace, ValuePlace};
 use super::explainer::{Explainer, MAX_DEPTH};
 use super::place::ValuePlaces;
 use crate::base::path::{KeyPath, list_index};
@@ -27,6 +27,20 @@ impl Explainer<'_> {
         // there.
         let rest = if template.parts.len() == 1 { rest } else { &[] };
         traced.into_iter().map(|traced| self.reference(traced, rest)).collect()
+    }
+
+    /// The place that sets the value that a reference brings to a path. It is behind the last of several references.
+    pub(super) fn referenced(&mut self, path: &[Key]) -> Option<ValuePlace> {
+        let source = self.last_source(path)?;
+        self.visited.clear();
+        let references = self.references(&source.slot, path.get(source.depth..)?);
+        let (mut references, mut place) = (references.as_slice(), None);
+        while let [ReferenceTrace { trace: Some(trace), .. }] = references {
+            place.clone_from(&trace.place);
+            let last = trace.steps.iter().rfind(|step| step.counts);
+            references = last.map_or(&[], |step| &step.references);
+        }
+        place.filter(|_| !self.budget.is_full())
     }
 
     fn reference(&mut self, traced: TracedReference, rest: &[Key]) -> ReferenceTrace {

@@ -60,6 +60,11 @@ impl LayerValue {
         matches!(self.slot, Slot::Map(_))
     }
 
+    /// Whether it names another value.
+    fn refers(&self) -> bool {
+        matches!(self.slot, Slot::Text(..) | Slot::Query(..))
+    }
+
     /// Whether it is inside a list, where nothing merges.
     fn is_item(&self) -> bool {
         self.layer == usize::MAX
@@ -315,6 +320,12 @@ impl<'a> Explainer<'a> {
         Some(place).filter(|_| !self.budget.is_full())
     }
 
+    /// The layer's value that has the last word at a path.
+    pub(super) fn last_source(&mut self, path: &[Key]) -> Option<LayerValue> {
+        let (traced, _) = self.steps_of(path);
+        traced.into_iter().rfind(|traced| traced.counts).map(|traced| traced.source)
+    }
+
     /// The effects of the layers on a leaf, and the names in its value.
     pub(super) fn leaf(&mut self, leaf: &Leaf) -> TracedLeaf {
         let traced = self.steps_in(&leaf.path, leaf.list.unwrap_or(leaf.path.len()), leaf.written.is_some());
@@ -347,7 +358,8 @@ impl<'a> Explainer<'a> {
     }
 
     /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
-    /// not merged: an item has the steps of the list, and one step of its own at the end.
+    /// not merged: an item has the steps of the list, and one step of its own at the end. If one layer alone wrote
+    /// the list, the item has its own step only.
     fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
         let list = self.first_list(path).unwrap_or(path.len());
         (self.steps_in(path, list, true), list)
@@ -382,7 +394,16 @@ impl<'a> Explainer<'a> {
             for step in &mut steps {
                 step.after = None;
             }
-            steps.extend(self.item(path, list));
+            let item = self.item(path, list);
+            // The layer that alone wrote the list wrote the item with it.
+            if item.is_some()
+                && let [only] = &*steps
+                && only.effect == Effect::Sets
+                && !only.source.refers()
+            {
+                steps.clear();
+            }
+            steps.extend(item);
         }
         steps
     }

@@ -174,6 +174,10 @@ impl ExplanationWriter {
                 let _ = writeln!(self.out, "{heading}: no value");
             }
         }
+        if let Some(description) = &trace.description {
+            let text = self.paint.of(Style::Faint, &inert(&description.to_string()));
+            self.line(&format!("  schema    {text}"));
+        }
         for step in trace.steps.iter().rev() {
             self.step(trace, step, 2);
         }

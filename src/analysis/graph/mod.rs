@@ -5,6 +5,8 @@ mod page;
 mod picture;
 mod tables;
 
+use std::sync::Arc;
+
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,8 +17,9 @@ use crate::base::value::Text;
 use crate::engine::Inventory;
 use crate::engine::files::Version;
 use crate::engine::sequence::IncludedBy;
+use crate::model::layer::Layer;
 
-pub use page::{PageData, PageOptions, data, html, live_script};
+pub use page::{PageData, PageOptions, data, error_html, html};
 pub use picture::{dot, mermaid};
 
 /// The kind of a file.
@@ -48,6 +51,13 @@ pub struct Vertex {
 pub struct Graph {
     /// The files.
     pub files: Vec<Vertex>,
+}
+
+impl Graph {
+    /// The graph of all nodes and all classes, those that no node uses included.
+    pub(crate) fn of_all(survey: &Survey) -> Graph {
+        of_nodes(survey, &survey.nodes.iter().collect::<Vec<_>>(), true)
+    }
 }
 
 /// The graph of the nodes that match the globs.
@@ -159,6 +169,11 @@ impl<'s> ByName<'s> {
 
     fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
         self.0.get(&(kind, name)).copied()
+    }
+
+    /// The layer of a file that can be read.
+    fn layer(&self, file: &Vertex) -> Option<&'s Arc<Layer>> {
+        self.file(file.kind, &file.name)?.layer.as_ref().ok()
     }
 }
 

@@ -4,6 +4,7 @@
 //! nodes. The script inserts texts as text only, so a text of an inventory cannot become markup or code. A policy
 //! in the page forbids all connections.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -13,6 +14,7 @@ use super::tables::{LeafSection, NumberedTable, Tables};
 use super::{ByName, FileKind, Graph};
 use crate::analysis::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export_leaves};
 use crate::analysis::lint::rule;
+use crate::analysis::schema::Schemas;
 use crate::analysis::survey::{Survey, Surveyed, chosen_nodes};
 use crate::base::base64;
 use crate::base::error::{Error, Fault, Result, concise, inert};
@@ -36,6 +38,9 @@ use crate::storage::git::WorkTree;
 
 /// The page, with placeholders.
 const PAGE: &str = include_str!("page.html");
+
+/// The page of an error, with placeholders.
+const ERROR_PAGE: &str = include_str!("error.html");
 
 /// The script, made of the sources in `explorer`.
 const SCRIPT: &str = include_str!("explorer.js");
@@ -152,13 +157,18 @@ struct Values {
     tables: Tables,
     /// The containers of each node: parameters and exports.
     roots: Vec<(Option<usize>, Option<usize>)>,
-    /// By file: path, written and place of each value that it sets.
-    sets: Vec<Vec<(usize, usize, Option<usize>)>>,
+    /// By file.
+    sets: Vec<SetValues>,
     /// By file: the references.
     references: Vec<Vec<PageReference>>,
     /// The merge options of all files.
     merge_options: Vec<MergeOption>,
+    /// The sentences of schemas, by path.
+    schemas: BTreeMap<usize, String>,
 }
+
+/// Path, written and place of each value that a file sets.
+type SetValues = Vec<(usize, usize, Option<usize>)>;
 
 /// A reference: the path that holds it, the path that it names, its text and its place. A reference in a class
 /// list is held by no path.
@@ -215,8 +225,20 @@ pub fn html(data: &PageData, state: Option<u64>) -> String {
         .to_owned()
 }
 
+/// The page of a server whose inventory cannot be shown, with the text of the error. It is loaded again like the
+/// page of the graph.
+pub fn error_html(text: &str, state: u64) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    ERROR_PAGE
+        .replace("{{style}}", STYLE.trim_end())
+        .replace("{{live}}", &live_script(state))
+        .replace("{{text}}", &text)
+        .trim_end()
+        .to_owned()
+}
+
 /// The element that loads the page of a server again when the state of the inventory has another number.
-pub fn live_script(state: u64) -> String {
+fn live_script(state: u64) -> String {
     format!("<script>\n{}</script>", LIVE.replace("{{state}}", &state.to_string()))
 }
 
@@ -304,13 +326,9 @@ impl Maker<'_> {
         drop(count);
 
         let by_name = ByName::of(self.survey);
-        let (mut sets, mut references) = (Vec::new(), Vec::new());
-        for file in &graph.files {
-            let layer = by_name.file(file.kind, &file.name).and_then(|file| file.layer.as_ref().ok());
-            sets.push(layer.map(|layer| self.sets(&mut tables, layer)).unwrap_or_default());
-            references.push(layer.map(|layer| self.references(&mut tables, layer)).unwrap_or_default());
-        }
+        let (sets, references) = self.of_files(&mut tables, &by_name);
         let merge_options = self.merge_options(&mut tables, &by_name);
+        let schemas = self.described(&mut tables, &by_name);
         let (rules, findings) = found_by_rule(options, &position);
         let place = Place::of(computation);
         let files = graph.files.iter().map(|file| {
@@ -344,11 +362,26 @@ impl Maker<'_> {
             rules,
             findings,
         };
-        (overview, Values { tables, roots, sets, references, merge_options })
+        (overview, Values { tables, roots, sets, references, merge_options, schemas })
+    }
+
+    /// The values that each file sets, and its references.
+    fn of_files(
+        &self,
+        tables: &mut Tables,
+        by_name: &ByName<'_>,
+    ) -> (Vec<SetValues>, Vec<Vec<PageReference>>) {
+        let (mut sets, mut references) = (Vec::new(), Vec::new());
+        for file in &self.graph.files {
+            let layer = by_name.layer(file);
+            sets.push(layer.map(|layer| self.sets(tables, layer)).unwrap_or_default());
+            references.push(layer.map(|layer| self.references(tables, layer)).unwrap_or_default());
+        }
+        (sets, references)
     }
 
     /// The values that a file sets.
-    fn sets(&self, tables: &mut Tables, layer: &Layer) -> Vec<(usize, usize, Option<usize>)> {
+    fn sets(&self, tables: &mut Tables, layer: &Layer) -> SetValues {
         let prefixes = Prefixes::new(self.computation.settings);
         let mut found = Vec::new();
         for (map, section) in
@@ -366,13 +399,35 @@ impl Maker<'_> {
         found
     }
 
+    /// What the schemas say about the parameters of files and the mappings above them, by path.
+    fn described(&self, tables: &mut Tables, by_name: &ByName<'_>) -> BTreeMap<usize, String> {
+        let mut described = BTreeMap::new();
+        let Ok(Some(schemas)) = Schemas::of_computation(self.computation) else { return described };
+        let prefixes = Prefixes::new(self.computation.settings);
+        for file in &self.graph.files {
+            let Some(surveyed) = by_name.file(file.kind, &file.name) else { continue };
+            let Ok(layer) = &surveyed.layer else { continue };
+            let scope = schemas.scope(self.survey.users_with_classes(surveyed));
+            settled(&layer.parameters, &prefixes).leaves(&mut |path, _| {
+                for path in (1..=path.len()).filter_map(|end| path.get(..end)) {
+                    let number = tables.path(LeafSection::Parameters, path);
+                    if described.contains_key(&number) {
+                        continue;
+                    }
+                    let secrets = &self.redaction.secrets;
+                    let found = schemas.description(&scope, path, secrets);
+                    described.extend(found.map(|found| (number, inert(&found.to_string()))));
+                }
+            });
+        }
+        described
+    }
+
     /// The merge options that the files declare.
     fn merge_options(&self, tables: &mut Tables, by_name: &ByName<'_>) -> Vec<MergeOption> {
         let mut rows = Vec::new();
         for (file, number) in self.graph.files.iter().zip(0..) {
-            let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
-                continue;
-            };
+            let Some(layer) = by_name.layer(file) else { continue };
             for one in &layer.merge_options {
                 let place = tables.origin(self.computation, one.origin);
                 rows.push((number, inert(&one.pattern.source), one.to_string(), place));

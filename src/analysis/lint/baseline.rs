@@ -5,12 +5,15 @@
 //! counted.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::selection::CodeSelection;
 use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::value::{Map, Value};
 use crate::output::report::{Finding, to_json};
+use crate::storage::fs;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -125,6 +128,57 @@ impl Baseline {
         });
         let gone = left.into_iter().filter(|(entry, count)| *count > 0 && selection.has(&entry.code));
         gone.map(|(entry, _)| entry).collect()
+    }
+}
+
+/// The setting that names a baseline.
+const SETTING: &str = "lint_baseline";
+/// Maximum size in bytes of a baseline.
+const LARGEST: usize = 64 * 1024 * 1024;
+
+/// The file of a baseline.
+#[derive(Clone, Debug)]
+pub struct BaselinePath {
+    /// The path, for messages.
+    pub shown: String,
+    /// The absolute path.
+    pub path: PathBuf,
+    /// Whether the setting names it.
+    is_set: bool,
+}
+
+impl BaselinePath {
+    /// The file at a path, relative to the current folder.
+    pub fn new(shown: &str) -> BaselinePath {
+        let path = fs::absolute(None, Path::new(shown)).unwrap_or_else(|| shown.into());
+        BaselinePath { shown: shown.to_owned(), path, is_set: false }
+    }
+
+    /// The file that the setting `lint_baseline` names.
+    pub fn of_options(options: &Map) -> Option<BaselinePath> {
+        let name = options.get(SETTING).and_then(Value::as_str)?;
+        let base = options.get("inventory_base_uri").and_then(Value::as_str);
+        let path = fs::absolute(base, Path::new(name))?;
+        Some(BaselinePath { shown: fs::display(&path), path, is_set: true })
+    }
+
+    /// The name of a file in the baseline: its path from the folder of the baseline, so that the baseline holds
+    /// in each clone. Places in a repository have names of their own.
+    pub fn name(&self, path: &str) -> String {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let is_file = Path::new(path).is_absolute() || Path::new(path).is_file();
+        let relative = is_file.then(|| fs::real_relative(Path::new(path), folder));
+        relative.map_or_else(|| path.to_owned(), |relative| fs::display(&relative))
+    }
+
+    /// Reads the file. The faults of one that a setting names are those of the setting.
+    pub fn read(&self) -> Result<Baseline> {
+        let read = fs::read(&self.path, LARGEST).and_then(|(bytes, _)| Baseline::parse(&bytes, &self.shown));
+        read.map_err(|error| {
+            let of_setting = |fault| Fault { setting: Some((SETTING, "".into())), ..fault };
+            let faults = error.into_faults().into_iter();
+            Error::new(if self.is_set { faults.map(of_setting).collect() } else { faults.collect() })
+        })
     }
 }
 

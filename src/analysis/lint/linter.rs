@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::contracts::Contracts;
 use super::plain::Plain;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Warning};
@@ -47,6 +48,8 @@ pub struct Linter<'a> {
     /// The file of the first node that cannot be linearized. It may use any file.
     pub broken: Option<Arc<str>>,
     pub rendered: RenderedNodes,
+    /// The schemas of parameters, and what breaks them.
+    pub contracts: Contracts,
 }
 
 /// The part of the rendered nodes that later checks need. Their values are dropped at once.
@@ -81,6 +84,7 @@ impl<'a> Linter<'a> {
             broken: survey.nodes.iter().find(|node| node.is_broken()).map(|node| node.path.clone()),
             survey,
             rendered: RenderedNodes::default(),
+            contracts: Contracts::of(computation),
         }
     }
 
@@ -96,7 +100,10 @@ impl<'a> Linter<'a> {
             || self.context.computation(),
             |computation, (node, chosen)| {
                 chosen.then(|| {
-                    let (remains, computed) = computation.read_answer(&node.name, remains);
+                    let read = |info: &NodeInfo, queries: &[QueryRecord]| {
+                        (remains(info, queries), self.contracts.verdict(info))
+                    };
+                    let (remains, computed) = computation.read_answer(&node.name, read);
                     (remains, computed.filter(|_| keep))
                 })
             },
@@ -104,12 +111,14 @@ impl<'a> Linter<'a> {
         );
         let mut rendered = RenderedNodes::default();
         let (mut problems, mut kept) = (Vec::new(), Vec::new());
-        for node in all {
+        let mut contracts = std::mem::take(&mut self.contracts);
+        for (number, node) in all.into_iter().enumerate() {
             rendered.done.push(matches!(node, Some((Ok(_), _))));
             let Some((remains, computed)) = node else { continue };
             kept.extend(computed);
             match remains {
-                Ok((warnings, asked)) => {
+                Ok(((warnings, asked), verdict)) => {
+                    contracts.keep(number, verdict);
                     let taken =
                         warnings.iter().filter(|warning| matches!(warning.kind, Kind::DefaultUsed { .. }));
                     rendered.defaults.extend(taken.filter_map(|warning| warning.site.clone()));
@@ -121,7 +130,7 @@ impl<'a> Linter<'a> {
                 }
             }
         }
-        self.rendered = rendered;
+        (self.rendered, self.contracts) = (rendered, contracts);
         (problems, kept)
     }
 
@@ -219,7 +228,7 @@ impl<'a> Linter<'a> {
             .collect()
     }
 
-    fn is_chosen(&self, node: usize) -> bool {
+    pub fn is_chosen(&self, node: usize) -> bool {
         self.chosen.get(node).copied().unwrap_or(false)
     }
 

@@ -5,6 +5,7 @@
 //! evaluation are those of a pillar.
 
 mod baseline;
+mod contracts;
 mod file_text;
 mod layers;
 mod linter;
@@ -24,17 +25,16 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::editor::InventoryNames;
-use crate::analysis::survey::SurveyedFile;
+use crate::analysis::survey::{SurveyedFile, node_globs};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::parallel;
-use crate::base::pattern::Glob;
 use crate::base::progress::WorkUnit;
 use crate::base::settings::unknown_word;
-use crate::base::value::{Map, Value};
+use crate::base::value::{Map, Text, Value};
 use crate::engine::Inventory;
 use crate::output::report::{Finding, Level, grouped};
 
-pub use baseline::{Baseline, BaselineEntry};
+pub use baseline::{Baseline, BaselineEntry, BaselinePath};
 use file_text::FileText;
 use linter::Linter;
 use rule::Check;
@@ -48,6 +48,8 @@ pub trait OptionsFile {
     fn noticed(&self, settings: &[Warning]) -> Vec<Warning>;
     /// The text of the file, if this is its path.
     fn text(&self, path: &str) -> Option<String>;
+    /// A fault with its place, if a setting caused it.
+    fn placed(&self, fault: Fault) -> Fault;
 }
 
 /// Options without a file.
@@ -59,14 +61,23 @@ impl OptionsFile for () {
     fn text(&self, _path: &str) -> Option<String> {
         None
     }
+
+    fn placed(&self, fault: Fault) -> Fault {
+        fault
+    }
 }
 
 /// Checks the inventory of these options, or only the parts of the nodes that match the globs. Findings are
-/// ordered by file and line; findings with the level `off` are left out. `file` is the source of the options,
-/// because options come without places. If the options do not open an inventory, the result contains only the
-/// faults of the options. A name or glob without a node is an error.
+/// ordered by file and line; findings with the level `off` and those of the baseline are left out. `file` is the
+/// source of the options, because options come without places. If the options do not open an inventory, the
+/// result contains only the faults of the options. A name or glob without a node is an error.
 pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
-    selected(options, nodes, &CodeSelection::default(), file).map(|outcome| outcome.findings)
+    let everything = CodeSelection::default();
+    let LintOutcome { mut findings, opened } = selected(options, nodes, &everything, file)?;
+    if let Some(known) = BaselinePath::of_options(options).filter(|_| opened) {
+        known.read()?.subtract(&mut findings, &everything, &|path| known.name(path));
+    }
+    Ok(findings)
 }
 
 /// The findings of lint.
@@ -109,7 +120,7 @@ fn refused(error: Error, options: &Map, selection: &CodeSelection, file: &dyn Op
     // Always errors, whatever the levels are: nothing else was checked.
     let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
     let findings = grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)));
-    LintOutcome { findings, opened: false }
+    LintOutcome { findings: placed(findings, file), opened: false }
 }
 
 /// The same as [`selected`] for an inventory that was opened with [`lint_options`].
@@ -134,6 +145,31 @@ pub fn with_names(
     checked(inventory, options, &[], &everything, file, true)
 }
 
+/// The errors of these nodes alone, without any rule: what is known before all files are checked. The answers are
+/// kept as by [`with_names`].
+pub fn errors_of(inventory: &Inventory, nodes: &[Text], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
+    let errors = inventory.inspect_keeping(|computation| {
+        let context = computation.context();
+        let rendered = parallel::each_counted(
+            WorkUnit::Nodes,
+            computation.settings.threads,
+            nodes,
+            || context.computation(),
+            |computation, node| computation.read_answer(node, |_, _| ()),
+            |_| false,
+        );
+        let (answers, computed): (Vec<Result<()>>, Vec<_>) = rendered.into_iter().unzip();
+        let errors: Vec<Error> = answers.into_iter().filter_map(Result::err).collect();
+        (errors, computed.into_iter().flatten().collect())
+    })?;
+    Ok(errors_as_findings(errors.into_iter().flat_map(Error::into_faults), file))
+}
+
+/// Errors as findings.
+pub fn errors_as_findings(faults: impl IntoIterator<Item = Fault>, file: &dyn OptionsFile) -> Vec<Finding> {
+    placed(grouped(faults.into_iter().map(|fault| (Level::Error, fault))), file)
+}
+
 /// The findings. With `again`, the same question comes again: the names are read, and the answers kept.
 fn checked(
     inventory: &Inventory,
@@ -144,33 +180,42 @@ fn checked(
     again: bool,
 ) -> Result<(LintOutcome, Option<InventoryNames>)> {
     let (levels, wrong) = Levels::of_options(options, selection);
-    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let checked = inventory.inspect_keeping(|computation| {
-        if !nodes.is_empty()
-            && let Err(error) = crate::analysis::survey::chosen_nodes(computation.catalog, nodes)
-        {
-            return (Err(error), Vec::new());
-        }
+        let globs = match node_globs(|| computation.catalog.nodes.keys(), nodes) {
+            Ok(globs) => globs,
+            Err(error) => return (Err(error), Vec::new()),
+        };
         let mut linter = Linter::new(computation, &globs);
         let (mut problems, computed) = linter.render(again);
         problems.extend(check(&linter));
+        let of_schemas = linter.contracts.own_faults();
         let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
         let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
         let names = again.then(|| InventoryNames::of_survey(&linter.survey));
-        (Ok((problems, unused, names)), computed)
+        (Ok((problems, of_schemas, unused, names)), computed)
     });
-    let (problems, unused, names) = match checked {
+    let (problems, of_schemas, unused, names) = match checked {
         Ok(checked) => checked?,
         Err(error) => return Ok((refused(error, options, selection, file), None)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of(&fault, &unused), fault));
+    let of_schemas = of_schemas.into_iter().map(|fault| (levels.of_schema(&fault, &unused), fault));
+    let problems = of_schemas.chain(problems);
     let mut silence = silence::Silence::new(inventory, file);
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
-    Ok((LintOutcome { findings, opened: true }, names))
+    Ok((LintOutcome { findings: placed(findings, file), opened: true }, names))
+}
+
+/// The findings with the places of those that settings caused.
+fn placed(mut findings: Vec<Finding>, file: &dyn OptionsFile) -> Vec<Finding> {
+    for finding in &mut findings {
+        finding.fault = file.placed(finding.fault.clone());
+    }
+    findings
 }
 
 /// If several rules report one place, only the first one in the table is kept, and none beside an error.
@@ -255,6 +300,14 @@ impl Levels {
         }
         let level = self.unselected(fault, unused);
         if self.selection.names(fault.code()) { level.max(Level::Info) } else { level }
+    }
+
+    /// The level of a fault in the file of a schema. Whoever selects a rule of schemas must know that one is not checked.
+    fn of_schema(&self, fault: &Fault, unused: &FxHashSet<Arc<str>>) -> Level {
+        if self.selection.names_schemas() && !self.selection.leaves_out(fault.code()) {
+            return self.unselected(fault, unused);
+        }
+        self.of(fault, unused)
     }
 
     /// The level without the selection.

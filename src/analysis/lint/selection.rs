@@ -22,7 +22,17 @@ impl CodeSelection {
 
     /// Whether a code is looked for.
     pub fn has(&self, code: &str) -> bool {
-        (self.only.is_empty() || self.names(code)) && !self.without.iter().any(|glob| glob.matches(code))
+        (self.only.is_empty() || self.names(code)) && !self.leaves_out(code)
+    }
+
+    /// Whether `--ignore` names a code.
+    pub(super) fn leaves_out(&self, code: &str) -> bool {
+        self.without.iter().any(|glob| glob.matches(code))
+    }
+
+    /// Whether a rule of schemas is named as one to look for.
+    pub(super) fn names_schemas(&self) -> bool {
+        codes().any(|code| code.starts_with("schema") && self.names(code))
     }
 
     /// Whether a code is named as one to look for.

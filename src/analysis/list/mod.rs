@@ -8,8 +8,9 @@ mod parameters;
 mod references;
 mod unmatched;
 
+pub use super::survey::names_of_nodes;
 pub use names::{NameRow, applications, classes, empty_files};
 pub use nodes::{ListedRows, NodeFilter, NodeRow, Rows, nodes};
 pub use parameters::{ParameterPlace, ParameterRow, parameters};
-pub use references::{Bearing, ReferenceRow, references};
+pub use references::{Bearing, ReferenceRow, queries_of_export, references};
 pub use unmatched::{What, unmatched};

@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::Survey;
+use crate::base::error::Result;
 use crate::base::path::join_path;
 use crate::base::path::split_path;
-use crate::base::pattern::{Glob, PathPattern};
+use crate::base::pattern::{Glob, PathPattern, push_escaped};
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
@@ -112,6 +113,27 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
         finder.mappings();
         Ok(ListedRows { rows: finder.rows, left_out: selected.left_out })
     })?
+}
+
+/// The places of the queries that ask for an export or compare it, for a part of it or for a container of it.
+pub fn queries_of_export(inventory: &Inventory, path: &str) -> Result<Vec<Site>> {
+    let mut escaped = String::new();
+    push_escaped(&mut escaped, path);
+    let pattern = PathPattern::new(&escaped, &inventory.settings().delimiter);
+    inventory.inspect(|computation| {
+        let (mut sites, prefixes) = (Vec::new(), Prefixes::new(computation.settings));
+        for layer in Survey::of(computation).files.iter().filter_map(|file| file.layer.as_ref().ok()) {
+            for map in [&layer.parameters, &layer.exports] {
+                settled(map, &prefixes).queries(&mut |_, query, origin| {
+                    let mut exports = query.value.iter().chain(query.comparisons().map(|test| &test.export));
+                    if exports.any(|path| bearing_of(&pattern, path).is_some()) {
+                        sites.extend(site(computation.inputs, origin, None));
+                    }
+                });
+            }
+        }
+        sites
+    })
 }
 
 impl Finder<'_> {

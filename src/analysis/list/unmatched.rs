@@ -133,7 +133,13 @@ impl What {
             }
             What::Parameter | What::Reference => {
                 let listing = parameters(inventory, &[], &all, &Redaction::none())?;
-                listing.rows.into_iter().map(|row| row.path).collect()
+                let delimiter = &*inventory.settings().delimiter;
+                // Also the mappings on the way, which have no rows.
+                let ways = listing.rows.iter().flat_map(|row| {
+                    let ends = row.path.match_indices(delimiter).map(|(end, _)| end);
+                    ends.chain([row.path.len()]).map(|end| row.path[..end].to_owned())
+                });
+                ways.collect()
             }
         })
     }

@@ -1,6 +1,6 @@
 //! Finds the value at a path of a test in the answer for a node, and hides secrets in it.
 
-use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, values_without};
+use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, shown};
 use crate::base::path::{join_path, list_index, split_path};
 use crate::base::pystr;
 use crate::base::similar;
@@ -127,28 +127,7 @@ pub(super) fn hidden(
         AnswerPart::Exports => true,
         AnswerPart::Classes | AnswerPart::Applications | AnswerPart::Environment => return value.clone(),
     };
-    if redaction.secrets.is_none() {
-        return value.clone();
-    }
-    let without = |paths: Vec<Vec<Key>>| {
-        let wanted = |path| Wanted { path, export, items: Vec::new() };
-        let wanted: Vec<Wanted> = paths.into_iter().map(wanted).collect();
-        match of {
-            Some(of) => values_without(of, &wanted, &redaction.secrets),
-            None => vec![None; wanted.len()],
-        }
-    };
-    // The whole of a part has no path, so its keys are looked at.
-    let shown = if let (true, Value::Map(map)) = (keys.is_empty(), value) {
-        let entry = |((key, value), without): ((&Key, &Value), Option<Value>)| {
-            (key.clone(), redaction.unchanged(value, without.as_ref()))
-        };
-        let without = without(map.keys().map(|key| vec![key.clone()]).collect());
-        Value::map(map.iter().zip(without).map(entry).collect())
-    } else {
-        redaction.unchanged(value, without(vec![keys.to_vec()]).pop().flatten().as_ref())
-    };
-    redaction.value(keys, &shown)
+    shown(of, redaction, export, keys, value)
 }
 
 /// The place of a value: the layer that has the last word. Lists of classes and applications have none.

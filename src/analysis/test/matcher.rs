@@ -135,10 +135,12 @@ fn contains(got: &Value, part: &Value) -> bool {
         (Value::Map(map), Value::Map(part)) => {
             part.iter().all(|(key, part)| at(map, key).is_some_and(|value| has(value, part)))
         }
-        (_, Value::List(parts)) => parts.iter().all(|part| contains(got, part)),
         (Value::List(items) | Value::Tuple(items) | Value::Set(items), part) => {
-            items.iter().any(|item| has(item, part))
+            let is_there = |part: &Value| items.iter().any(|item| has(item, part));
+            // A list inside of the list is one item.
+            if let Value::List(parts) = part { parts.iter().all(is_there) } else { is_there(part) }
         }
+        (_, Value::List(parts)) => parts.iter().all(|part| contains(got, part)),
         (Value::Map(map), key) => at(map, &Key(key.clone())).is_some(),
         (Value::Str(text), Value::Str(part)) => text.contains(&**part),
         _ => false,
@@ -220,7 +222,12 @@ mod tests {
             ("[a, b]", "b", true),
             ("[a, b]", "[b, a]", true),
             ("[a, b]", "[b, c]", false),
+            ("[1, {x: 1}, [3]]", "[[3]]", true),
+            ("[1, [3]]", "[[3], 1]", true),
+            ("[1, [3, 4]]", "[[3]]", false),
+            ("[1, 3]", "[[3]]", false),
             ("[{name: a, port: 1}]", "{name: a}", true),
+            ("[{name: a, port: 1}, {name: b}]", "[{name: b}, {port: 1}]", true),
             ("{a: {b: 1, c: 2}, d: 3}", "{a: {b: 1}}", true),
             ("{a: {b: 1}}", "{a: {b: 2}}", false),
             ("{a: 1}", "a", true),

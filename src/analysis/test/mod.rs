@@ -14,7 +14,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Kind, Note, Result};
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 use crate::storage::fs;
@@ -51,7 +51,13 @@ pub fn test(inventory: &Inventory, question: &TestQuestion) -> Result<TestReport
         }
         (paths, _) => paths.to_vec(),
     };
-    let files = read::files(&paths, inventory.settings())?;
+    let files = read::files(&paths, inventory.settings()).map_err(|mut error| {
+        let text = "where the command line names none, the tests are in this folder";
+        let is_default = question.paths.is_empty();
+        let faults = error.faults_mut().iter_mut().filter(|_| is_default);
+        faults.for_each(|fault| fault.notes.push(Note { text: text.into(), site: None }));
+        error
+    })?;
     if files.is_empty() {
         let named = paths.iter().map(|path| format!("'{}'", fs::display(path))).collect::<Vec<_>>();
         let message = match named.as_slice() {

@@ -8,7 +8,7 @@ use crate::analysis::test::matcher::{MATCHERS, Matcher, TYPES, number};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::pystr;
 use crate::base::settings::Settings;
-use crate::base::similar;
+use crate::base::similar::{self, no_node};
 use crate::base::source::Site;
 use crate::base::value::{Text, Value};
 use crate::engine::context::Computation;
@@ -377,11 +377,11 @@ impl Reader<'_> {
                     return Some(Matcher::SameAs(node.clone()));
                 }
                 let names = self.computation.catalog.nodes.keys().map(AsRef::as_ref);
-                let similar = similar::node(node, names).map(str::to_owned);
-                let kind = Kind::NodeNotFound { name: node.to_string(), folder: String::new(), similar };
-                faults.push(Fault::new(kind).at_site(self.site(at)));
+                faults.push(Fault::new(no_node(node, String::new(), names)).at_site(self.site(at)));
                 return None;
             }
+            // YAML reads the word as no value.
+            ("type", Value::Null) => return Some(Matcher::Type("null")),
             ("min" | "max", _) => "a number",
             ("absent" | "snapshot", _) => "true",
             ("one_of", _) => "a list of values",

@@ -75,6 +75,7 @@ pub(super) fn run(
 ) -> Result<TestReport> {
     let mut all: Vec<Result<TestCase, BadTest>> =
         files.iter().enumerate().flat_map(|(index, file)| tests(computation, index, file)).collect();
+    check_labels(computation, &mut all);
     let name = |test: &Result<TestCase, BadTest>| match test {
         Ok(test) => test.name.clone(),
         Err(bad) => bad.name.clone(),
@@ -175,6 +176,35 @@ fn label(test: &TestCase, node: &str) -> Text {
     match test.subject {
         Subject::Nodes(_) => node.into(),
         Subject::Own(..) => test.name.as_str().into(),
+    }
+}
+
+/// Makes tests invalid whose snapshots would be those of another test or of a node.
+fn check_labels(computation: &Computation<'_>, all: &mut [Result<TestCase, BadTest>]) {
+    let mut first: FxHashMap<(usize, String), Site> = FxHashMap::default();
+    for test in all {
+        let Ok(TestCase { name, site, file, subject: Subject::Own(..), goal: Goal::Values(checks) }) = test
+        else {
+            continue;
+        };
+        let is_recorded =
+            |check: &PathCheck| check.matchers.iter().any(|matcher| matches!(matcher, Matcher::Snapshot));
+        if !checks.iter().any(is_recorded) {
+            continue;
+        }
+        let other = first.insert((*file, name.clone()), site.clone());
+        let whose = match other {
+            _ if computation.catalog.nodes.contains_key(name.as_str()) => "the node",
+            Some(_) => "another test",
+            None => continue,
+        };
+        let message = format!("its snapshots would be those of {whose} with its name");
+        let help = Some("give it another name".to_owned());
+        let mut fault = Fault::new(Kind::TestInvalid { message, help }).at_site(site.clone());
+        if let Some(other) = other {
+            fault = fault.note("the other test is here", Some(other));
+        }
+        *test = Err(BadTest { name: name.clone(), site: site.clone(), is_file: false, faults: vec![fault] });
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use indexmap::IndexMap;
+
 use super::{Error, Fault, Kind, Warning, short};
 
 /// One line per fault: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
@@ -14,6 +16,16 @@ pub fn concise(error: &Error) -> String {
         concise_fault(fault, 0, &mut lines);
     }
     lines.join("\n")
+}
+
+/// The concise forms of the faults of nodes, each once with its nodes, without their names in the text.
+pub fn by_problem<N>(nodes: impl IntoIterator<Item = (N, Vec<Fault>)>) -> IndexMap<String, Vec<N>> {
+    let mut together: IndexMap<String, Vec<N>> = IndexMap::new();
+    for (node, faults) in nodes {
+        let bare = faults.into_iter().map(|fault| Fault { node: None, ..fault }).collect();
+        together.entry(concise(&Error::new(bare))).or_default().push(node);
+    }
+    together
 }
 
 /// The concise form of a warning.
@@ -42,6 +54,12 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     if let Some(help) = fault.kind.help() {
         let _ = write!(line, "; {help}");
     }
+    // Who gets this form alone, as a minion, finds the rule in another file.
+    if let (Kind::Schema { .. }, Some(rule)) =
+        (&fault.kind, fault.notes.iter().find_map(|note| note.site.as_ref()))
+    {
+        let _ = write!(line, "; the schema says so at {rule}");
+    }
     lines.push(inert(&line));
     for cause in &fault.causes {
         // Causes of causes have the same indent: deep chains stay readable.
@@ -56,7 +74,7 @@ pub(crate) fn names_its_node(kind: &Kind) -> bool {
 
 /// True if the sentence already names the parameter.
 pub(crate) fn names_its_path(kind: &Kind) -> bool {
-    matches!(kind, Kind::Lint { .. })
+    matches!(kind, Kind::Lint { .. } | Kind::Schema { .. })
 }
 
 /// Escapes control characters and characters that reorder text, so that a file cannot control a terminal.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::help::MergeSlip;
 use super::short;
 
 /// Picks the fields of a kind that quote an inventory, by their names, so that no kind can be forgotten.
@@ -110,7 +111,7 @@ kinds! {
         "nodes_uri '{nodes}' and classes_uri '{classes}' must not be the same folder nor one inside the other";
     /// A configuration file exists or is named, but cannot be used: it is missing, unreadable, too large or
     /// no mapping.
-    ConfigFile { path: String, message: String } "config-file" 65
+    ConfigFile { path: String, message: String, help: Option<String> } "config-file" 65
         "cannot use the configuration file '{path}': {message}";
     /// The folder of the inventory has a configuration file that is not read, because another file or none is
     /// in use. Name it, or remove it.
@@ -126,9 +127,9 @@ kinds! {
     // Storage and catalog.
     /// A folder of the inventory does not exist. The settings `inventory_base_uri`, `nodes_uri` and
     /// `classes_uri` name the folders. If neither the command line (`-b DIR`) nor a file names one, `reclass`
-    /// looks in `/etc/reclass`.
+    /// looks for an inventory in the current folder and above it, and then in `/etc/reclass`.
     DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
-        "cannot read the folder '{path}': {message}";
+        "{}", if path.is_empty() { message.clone() } else { format!("cannot read the folder '{path}': {message}") };
     /// A folder of the inventory exists and cannot be read. In Salt, the user of the master needs the right
     /// to read it.
     DirectoryUnreadable { path: String, message: String } "directory-unreadable" 74
@@ -143,7 +144,7 @@ kinds! {
         "{what} '{name}' is defined {}", places_sentence(files);
     /// No file defines the node. In Salt, the setting `node_not_found` decides about minions without a node
     /// (S14).
-    NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
+    NodeNotFound { name: String, folder: String, similar: Option<String>, longer: Vec<String> } "node-not-found" 74
         "no node '{name}' in {}", folder_sentence(folder);
 
     // Git.
@@ -251,7 +252,7 @@ kinds! {
     // Merging and evaluation.
     /// A reference leads to a parameter that does not exist (R5). Correct the path, set the parameter in the
     /// node or in one of its classes, or give a default: `${path::default}`.
-    ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String> }
+    ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String>, within: Option<String> }
         "reference-not-found" 65
         "{}", missing_sentence(reference, missing, container);
     /// References form a cycle, so none of them has a value (R9). The message shows every path of the
@@ -265,7 +266,7 @@ kinds! {
         earlier: &'static str,
         setting: Option<&'static str>,
         replacing: Option<String>,
-        tight: bool
+        slip: Option<MergeSlip>
     } "merge-type" 65
         "cannot merge a {later} over a {earlier}";
     /// A later layer changes a value whose key has the prefix `=` (M5).
@@ -381,6 +382,16 @@ kinds! {
     TestInvalid { message: String, help: Option<String> } "test-invalid" 65
         "{message}";
 
+    // Schemas.
+    /// A value of a node breaks the [schema](parameter-schemas.md) of its parameter. The message says what the schema expects,
+    /// and a note has the place in the schema.
+    Schema { parameter: String, expected: String, similar: Option<String> } "schema" 65
+        "{}", if parameter.is_empty() { expected.clone() } else { format!("'{parameter}' {expected}") };
+    /// A file in the folder of [schemas](parameter-schemas.md) is no schema, or two files are for one parameter. Until it is
+    /// repaired, nothing checks that parameter.
+    SchemaInvalid { message: String, help: Option<String> } "schema-invalid" 65
+        "{message}";
+
     // Edits.
     /// An entry cannot be changed without a change of other entries, for example because an alias shares it.
     /// Edit the file by hand.
@@ -389,6 +400,9 @@ kinds! {
     /// A new value contains a reference or a query, and `interpolate` was not given.
     EditReference { keys: String } "edit-reference" 65
         "the value for '{keys}' holds a reference or an inventory query";
+    /// An edit would break nodes that render now. The lines below are the errors that they would have.
+    EditBreaks { nodes: usize } "edit-breaks" 65
+        "the edit is refused: it would break {}", if *nodes == 1 { "a node".to_owned() } else { format!("{nodes} nodes") };
     /// A name is not allowed for a new node, class, cluster or parameter.
     NameRefused { what: &'static str, name: String, reason: &'static str } "name-refused" 65
         "'{name}' cannot be the name of a {what}: {reason}";

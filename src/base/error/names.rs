@@ -115,8 +115,11 @@ impl Kind {
             | Kind::Lint { .. }
             | Kind::BaselineInvalid { .. }
             | Kind::TestInvalid { .. }
+            | Kind::Schema { .. }
+            | Kind::SchemaInvalid { .. }
             | Kind::EditRefused { .. }
             | Kind::EditReference { .. }
+            | Kind::EditBreaks { .. }
             | Kind::NameRefused { .. }
             | Kind::PathRefused { .. }
             | Kind::NodeExists { .. }

@@ -100,6 +100,19 @@ impl CatalogEntry {
         !self.others.is_empty()
     }
 
+    /// Whether another entry is for the same file in another state of the tree. A name with several files is for none.
+    pub fn is_at_place_of(&self, other: &CatalogEntry) -> bool {
+        let place = |entry: &CatalogEntry| {
+            let found = entry.found.as_ref()?;
+            Some((found.folder.relative_text().into_owned(), found.file.clone()))
+        };
+        self.name == other.name
+            && self.init == other.init
+            && !self.has_duplicates()
+            && !other.has_duplicates()
+            && place(self) == place(other)
+    }
+
     /// The fault that several files have this name.
     pub fn clash(&self) -> Option<Fault> {
         if !self.has_duplicates() {

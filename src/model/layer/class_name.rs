@@ -1,6 +1,6 @@
 //! Parses the class names in a file: relative names become absolute, references become templates.
 
-use super::{ClassEntry, LayerSource};
+use super::{ClassEntry, LayerSource, RelativeTo};
 use crate::base::error::{Fault, Kind};
 use crate::base::pattern::is_wild;
 use crate::base::source::Origin;
@@ -48,7 +48,8 @@ pub fn class_entry(
             }
         };
     let alternatives = alternatives.into_iter().map(Text::from).collect();
-    let relative = written.starts_with('.');
+    let base = if source.is_class { RelativeTo::Folder } else { RelativeTo::NodeName };
+    let relative = written.starts_with('.').then_some(base);
     Ok(ClassEntry { name, lookup, alternatives, template, wild, relative, origin })
 }
 

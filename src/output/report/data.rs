@@ -148,7 +148,8 @@ pub fn github(findings: &[Finding], folder: &str) -> String {
 /// The message, the help, and the other places.
 fn sentence(finding: &Finding) -> String {
     let fault = &finding.fault;
-    let mut text = inert(&fault.kind.to_string());
+    // The lines of a message stay lines: an error in the result of a test has several.
+    let mut text = fault.kind.to_string().lines().map(inert).collect::<Vec<_>>().join("\n");
     for note in remarks(fault) {
         let place = note.site.as_ref().map_or_else(String::new, |site| format!(" at {site}"));
         let _ = write!(text, "\n{}", inert(&format!("{}{place}", note.text)));

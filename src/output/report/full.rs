@@ -65,7 +65,25 @@ fn render(fault: &Fault, level: &Level<'static>, colour: bool, sources: &Sources
         groups.push(Group::with_title(Level::NOTE.secondary_title(format!("and {rest} more"))));
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    renderer.decor_style(DecorStyle::Unicode).render(&groups)
+    without_lone_bars(&renderer.decor_style(DecorStyle::Unicode).render(&groups))
+}
+
+/// The text without the bars that the renderer writes between a headline and its notes, where no excerpt is.
+fn without_lone_bars(text: &str) -> String {
+    let shown = |line: &str| {
+        let mut parts = line.split('\u{1b}');
+        let first = parts.next().unwrap_or_default().to_owned();
+        // A colour ends with `m`.
+        parts.fold(first, |line, part| line + part.split_once('m').map_or("", |(_, text)| text))
+    };
+    let mut below_headline = false;
+    let kept = text.split('\n').filter(|line| {
+        let line = shown(line);
+        let is_lone = below_headline && line.trim() == "│";
+        below_headline = line.starts_with(|c: char| c.is_ascii_alphabetic());
+        !is_lone
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 fn collect_causes<'a>(fault: &'a Fault, causes: &mut Vec<&'a Fault>) {

@@ -259,12 +259,14 @@ impl Etcd {
                 return Err((REACH, self.refusal(&loss)));
             }
             reading.times.fetched = Some(began);
+            reading.times.failed = known.times.failed;
             self.file.write(&reading).map(|()| reading).map_err(|message| (RECORD, message))
         });
         checked.unwrap_or_else(|(code, message)| {
             let failure = FailedFetch { began, took: clock.elapsed(), code: code.into(), message };
             let mut record = Arc::unwrap_or_clone(known);
             record.times.failure = Some(failure);
+            record.times.failed = Some(began.clock);
             // If the record cannot be written, every process notices the failure itself.
             let _ = self.file.write(&record);
             record

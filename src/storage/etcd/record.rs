@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::value::Text;
+use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::record::{FetchTimes, Fetched};
 
 /// A key with its value.
@@ -44,6 +45,23 @@ impl Fetched for EtcdRecord {
 }
 
 impl EtcdRecord {
+    /// The record with a key in another state, if the overlay is for a key.
+    #[must_use]
+    pub fn overlaid(&self, overlay: &Overlay) -> EtcdRecord {
+        let OverlaidInput::EtcdKey(own) = &overlay.input else { return self.clone() };
+        let others = self.keys.iter().filter(|key| *key.key != **own).cloned();
+        let revision = self.revision + 1;
+        let key = |value: &Arc<[u8]>| EtcdKey {
+            key: own.as_str().into(),
+            created: revision,
+            revision,
+            value: value.clone(),
+        };
+        let mut keys: Vec<EtcdKey> = others.chain(overlay.bytes.as_ref().map(key)).collect();
+        keys.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        EtcdRecord { keys: keys.into(), ..self.clone() }
+    }
+
     /// The sign that a later reading is not of these data as they are now: its server has lost them, has older
     /// ones from a backup, or is another one. Without a reading before there is none. `deleted` is a key that
     /// this process deleted in between.
@@ -107,7 +125,7 @@ mod tests {
 
     /// A reading at revision 9.
     fn record(keys: &[EtcdKey]) -> EtcdRecord {
-        let times = FetchTimes { fetched: Some(Moment::now()), failure: None };
+        let times = FetchTimes { fetched: Some(Moment::now()), ..FetchTimes::default() };
         EtcdRecord { times, cluster: 5, revision: 9, keys: keys.into() }
     }
 

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::storage::private::{PrivateFolder, message};
-use crate::storage::record::{FetchLock, FetchTimes, Fetched, RecordFile};
+use crate::storage::record::{FetchLock, FetchTimes, Fetched, Moment, RecordFile};
 
 const RECORD: &str = "reclass-record";
 
@@ -43,6 +43,19 @@ pub struct Record {
 impl Fetched for Record {
     fn times(&self) -> &FetchTimes {
         &self.times
+    }
+}
+
+impl Record {
+    /// Takes over from the record before what a later fetch does not change. The fetch began at this moment.
+    pub fn after(&mut self, before: &Record, began: Moment) -> &Record {
+        self.times.failed = before.times.failed;
+        let since = |(branch, commit): (&String, &Arc<str>)| {
+            let known = before.times.since.get(branch).filter(|_| before.heads.get(branch) == Some(commit));
+            (branch.clone(), known.copied().unwrap_or(began.clock))
+        };
+        self.times.since = self.heads.iter().map(since).collect();
+        self
     }
 }
 

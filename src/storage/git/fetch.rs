@@ -1,6 +1,6 @@
-//! Fetches the branches and tags of a remote repository into its cache, and writes the record.
+//! Fetches the branches and tags of a remote repository into its cache, and writes the record. Pushes commits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -124,13 +124,13 @@ pub fn update(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Rec
     } else {
         anew(source, lock, began, limit)
     };
-    let tried = tried.and_then(|record| match cache.write(&record) {
+    let tried = tried.and_then(|mut record| match cache.write(record.after(&before, began)) {
         Ok(()) => Ok(record),
         Err(message) => Err((Reason::Cache, message)),
     });
     tried.unwrap_or_else(|(reason, message)| {
         let failure = FailedFetch { began, took: clock.elapsed(), code: reason.word().into(), message };
-        let times = FetchTimes { failure: Some(failure), ..before.times };
+        let times = FetchTimes { failure: Some(failure), failed: Some(began.clock), ..before.times };
         let record = Record { times, heads: before.heads };
         // If the cache cannot be written, every process notices the failure itself.
         let _ = cache.write(&record);
@@ -162,12 +162,9 @@ fn anew(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Duratio
 
 /// Fetches all branches and tags, and returns the commits of the branches.
 fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Duration) -> Tried {
-    let FetchSource { cache, remote, login } = source;
+    let FetchSource { cache, remote, .. } = source;
     let end = Instant::now() + limit;
-    let mut command = git(In::Bare(&cache.folder));
-    command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
-    command.args(["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
-    introduce(&mut command, cache, remote, login).map_err(|message| (Reason::Cache, message))?;
+    let mut command = reaching(source, &cache.folder)?;
     command.args(["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules", "--"]);
     command.args([&*remote.address, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]);
     let fetched = change(&command, lock.file(), limit);
@@ -184,7 +181,31 @@ fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Du
     // Combines packs from time to time. Objects without references stay for two weeks.
     let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
     let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
-    Ok(Record { times: FetchTimes { fetched: Some(began), failure: None }, heads })
+    Ok(Record { times: FetchTimes { fetched: Some(began), ..FetchTimes::default() }, heads })
+}
+
+/// Pushes a commit of a bare repository to a branch of the source, unless others have changed the branch.
+pub fn push(
+    source: FetchSource<'_>,
+    folder: &Path,
+    commit: &str,
+    branch: &str,
+    limit: Duration,
+) -> Result<(), (Reason, String)> {
+    let mut command = reaching(source, folder)?;
+    command.args(["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"]);
+    command.args([&*source.remote.address, &format!("{commit}:refs/heads/{branch}")]);
+    let pushed = with_reason(output(command, b"", limit)).map(drop);
+    pushed.map_err(|(reason, text)| (reason, without_password(text, source.remote)))
+}
+
+/// A git that may reach the server of a source, in a bare repository.
+fn reaching(source: FetchSource<'_>, folder: &Path) -> Result<Command, (Reason, String)> {
+    let mut command = git(In::Bare(folder));
+    command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+    command.args(["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+    let introduced = introduce(&mut command, source.cache, source.remote, source.login);
+    introduced.map(|()| command).map_err(|message| (Reason::Cache, message))
 }
 
 fn with(cache: &Cache, arguments: &[&str]) -> Command {

@@ -11,7 +11,7 @@ pub mod remote;
 pub mod revision;
 mod work_tree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -28,10 +28,10 @@ use cache::Cache;
 pub use cache::Record;
 pub use fetch::Login;
 use fetch::{FetchSource, Reason};
-pub use objects::Absent;
+pub use objects::{Absent, is_yaml, is_yaml_or_json};
 use program::{Failure, In, LOCAL, in_words};
 use remote::Remote;
-pub use work_tree::WorkTree;
+pub use work_tree::{CheckedOut, WorkTree, exclude_file};
 
 /// The conditions for a fetch, and the reaction to a failed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +48,9 @@ pub struct Policy {
 const FIRST: u32 = 10;
 /// Maximum number of attempts to read if the cache is replaced meanwhile.
 const ATTEMPTS: usize = 3;
+
+/// The commits of all branches of each repository.
+pub type Heads = Vec<std::collections::BTreeMap<String, Arc<str>>>;
 
 /// A repository, its cache, and the bytes in use that were read from it.
 #[derive(Debug)]
@@ -106,6 +109,14 @@ impl Repository {
         (&self.remote, &self.login, &self.cache) == (&other.remote, &other.login, &other.cache)
     }
 
+    /// A record of this name beside the caches, with a lock beside theirs.
+    pub fn beside(&self, name: &str) -> RecordFile {
+        RecordFile {
+            path: self.cache.folder.with_file_name(name),
+            lock: self.cache.lock.with_file_name(name),
+        }
+    }
+
     /// Whether two addresses lead to the same repository.
     pub fn is_at(&self, other: &Repository) -> bool {
         self.remote.is_at(&other.remote)
@@ -161,7 +172,7 @@ impl Repository {
         }
     }
 
-    /// The YAML files of a commit that `wanted` accepts, sorted by path. A tree beyond the limits is an
+    /// The files of a commit with such names that `wanted` accepts, sorted by path. A tree beyond the limits is an
     /// error. Bytes that are still in use are not read again.
     ///
     /// A damaged cache is replaced by a new one. If the new cache lacks a commit of an earlier record, the
@@ -170,11 +181,12 @@ impl Repository {
         &self,
         commit: &str,
         root: &str,
+        named: fn(&Path) -> bool,
         wanted: &dyn Fn(&[String], &str) -> bool,
     ) -> Result<Vec<GitFile>> {
         let mut attempt = 1;
         loop {
-            match self.read(commit, root, wanted) {
+            match self.read(commit, root, named, wanted) {
                 Ok(files) => return Ok(files),
                 Err(Failure::Exited(_)) if attempt < ATTEMPTS => {
                     attempt += 1;
@@ -189,10 +201,11 @@ impl Repository {
         &self,
         commit: &str,
         root: &str,
+        named: fn(&Path) -> bool,
         wanted: &dyn Fn(&[String], &str) -> bool,
     ) -> Result<Vec<GitFile>, Failure> {
         let place = In::Bare(&self.cache.folder);
-        let mut files = objects::files(place, commit, root, self.limits)?;
+        let mut files = objects::files(place, commit, root, named, self.limits)?;
         files.retain(|file| {
             let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
             wanted(&file.folders, &stem)
@@ -226,6 +239,17 @@ impl Repository {
             GitFile { folders: inside.clone(), path: file.path, blob }
         };
         Ok(files.into_iter().map(file).collect())
+    }
+
+    /// The bare repository that is fetched into.
+    pub fn folder(&self) -> &Path {
+        &self.cache.folder
+    }
+
+    /// Pushes a commit of a bare repository to a branch, unless others have changed it. The error is the message
+    /// of git.
+    pub fn push(&self, folder: &Path, commit: &str, branch: &str) -> Result<(), String> {
+        fetch::push(self.source(), folder, commit, branch, self.policy.limit).map_err(|(_, message)| message)
     }
 
     fn source(&self) -> FetchSource<'_> {

@@ -111,19 +111,25 @@ pub enum Absent {
     TooLarge,
 }
 
-/// The YAML files of a tree, sorted by path, with the same rules as for folders on disk (S17): links inside
-/// of the repository are followed; hidden files and folders, `CVS` and `SCCS` are skipped, except hidden
+/// The files of a tree with such names, sorted by path, with the same rules as for folders on disk (S17): links
+/// inside of the repository are followed; hidden files and folders, `CVS` and `SCCS` are skipped, except hidden
 /// folders that are part of `root`. A tree beyond the limits is a [`Failure::TooMuch`].
-pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
+pub fn files(
+    place: In<'_>,
+    commit: &str,
+    root: &str,
+    named: fn(&Path) -> bool,
+    limits: TreeLimits,
+) -> Result<Vec<TreeFile>, Failure> {
     let (entries, _) = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
     let targets = read(place, links)?.into_iter().map(|(object, bytes)| (object.into(), bytes)).collect();
-    let mut files = Tree { entries, targets }.files(Path::new(""), root, limits)?;
+    let mut files = Tree { entries, targets }.files(Path::new(""), root, named, limits)?;
     files.retain_mut(|file| {
         if let Err(Absent::Outside(_)) = file.object {
             file.object = Err(Absent::Link(OUTSIDE));
         }
-        is_yaml(&file.path)
+        named(&file.path)
     });
     Ok(files)
 }
@@ -153,10 +159,16 @@ pub fn is_yaml(path: &Path) -> bool {
     matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
 }
 
+/// Whether the name of a file is that of a file of YAML or JSON.
+pub fn is_yaml_or_json(path: &Path) -> bool {
+    is_yaml(path) || path.extension().is_some_and(|end| end == "json")
+}
+
 /// A walk through a tree.
 struct TreeWalk<'a> {
     tree: &'a Tree,
     root: &'a str,
+    named: fn(&Path) -> bool,
     limits: TreeLimits,
     /// Number of files and folders so far.
     met: Cell<usize>,
@@ -194,12 +206,12 @@ impl TreeWalk<'_> {
                 continue;
             }
             let met = if is_folder { Met::Folder(path) } else { self.tree.follow(path) };
-            let is_yaml = is_yaml(Path::new(&name));
+            let is_named = (self.named)(Path::new(&name));
             match met {
                 Met::TreeFile(entry) if entry.is_submodule() => return Err(Failure::Exited(shown)),
                 Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
-                Met::TreeFile(entry) if is_yaml => here.push((shown, Ok(entry))),
-                Met::Nothing(reason) if is_yaml => here.push((shown, Err(Absent::Link(reason)))),
+                Met::TreeFile(entry) if is_named => here.push((shown, Ok(entry))),
+                Met::Nothing(reason) if is_named => here.push((shown, Err(Absent::Link(reason)))),
                 Met::Outside(path) => here.push((shown, Err(Absent::Outside(path)))),
                 Met::Folder(_) | Met::TreeFile(_) | Met::Nothing(_) => {}
             }
@@ -224,10 +236,16 @@ impl TreeWalk<'_> {
 }
 
 impl Tree {
-    /// The YAML files below a folder, and all links that lead out of the repository.
-    pub fn files(&self, folder: &Path, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
+    /// The files below a folder with such names, and all links that lead out of the repository.
+    pub fn files(
+        &self,
+        folder: &Path,
+        root: &str,
+        named: fn(&Path) -> bool,
+        limits: TreeLimits,
+    ) -> Result<Vec<TreeFile>, Failure> {
         let mut files = Vec::new();
-        let walk = TreeWalk { tree: self, root, limits, met: Cell::new(0) };
+        let walk = TreeWalk { tree: self, root, named, limits, met: Cell::new(0) };
         walk.walk(folder, &mut Vec::new(), &mut Vec::new(), &mut files)?;
         Ok(files)
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::storage::fs::{absolute, real};
+use crate::storage::fs::{absolute, percent_decoded, real};
 use crate::storage::record::file_name;
 
 /// The address of a repository.
@@ -183,19 +183,7 @@ fn may_hold_a_password(authority: &str, path: &str) -> bool {
 
 /// Percent-encoded text of one line.
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first == b'%' {
-            let code = std::str::from_utf8(after.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
+    percent_decoded(text).filter(|text| !text.chars().any(char::is_control))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::objects::{self, Absent, MAX_LINKS, Met, Tree, TreeEntry, TreeFile, is_yaml};
+use super::objects::{self, Absent, MAX_LINKS, Met, Tree, TreeEntry, TreeFile, is_yaml_or_json};
 use super::program::{Failure, In, LOCAL, git, in_words, output};
 use super::{Blob, GitFile};
 use crate::base::error::{Fault, Kind, Result};
@@ -63,6 +63,9 @@ impl Revision {
             let message = match failure {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
                 Failure::TimedOut(limit) => format!("git took more than {}", in_words(limit)),
+                Failure::Exited(text) if text.contains("Needed a single revision") => {
+                    "the repository has no such revision".to_owned()
+                }
                 Failure::Exited(text) => text,
                 Failure::TooMuch(what, limit, _) => format!("{what} exceeds the limit of {limit}"),
             };
@@ -76,7 +79,8 @@ impl Revision {
         let commit = commit(In::Enclosing(&top), name).map_err(failed)?;
         let place = In::Enclosing(&top);
         let (mut entries, submodules) = objects::entries(place, &commit).map_err(failed)?;
-        let taken = |path: &Path, entry: &TreeEntry| entry.link || is_yaml(path) && entry.size <= LARGEST;
+        let taken =
+            |path: &Path, entry: &TreeEntry| entry.link || is_yaml_or_json(path) && entry.size <= LARGEST;
         let taken = entries.iter().filter(|(path, entry)| taken(path, entry));
         let read = objects::read(place, taken.clone().map(|(_, entry)| &*entry.object)).map_err(failed)?;
         let (mut targets, mut blobs) = (BTreeMap::new(), BTreeMap::new());
@@ -151,15 +155,26 @@ impl Revision {
         Some((format!("{}{}", self.prefix, path.display()), bytes))
     }
 
-    /// The YAML files below a folder from [`Revision::place`], with paths below that folder; `None` for a
-    /// folder on disk.
-    pub fn files(&self, folder: &Path, limits: TreeLimits) -> Option<Result<Vec<GitFile>>> {
+    /// The files with such names below a folder from [`Revision::place`], with paths below that folder; `None`
+    /// for a folder on disk.
+    pub fn files(
+        &self,
+        folder: &Path,
+        named: fn(&Path) -> bool,
+        limits: TreeLimits,
+    ) -> Option<Result<Vec<GitFile>>> {
         let inside = folder.as_os_str().as_bytes().strip_prefix(self.prefix.as_bytes())?;
         let inside = Path::new(std::ffi::OsStr::from_bytes(inside));
-        Some(self.list(folder, inside, limits))
+        Some(self.list(folder, inside, named, limits))
     }
 
-    fn list(&self, folder: &Path, inside: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
+    fn list(
+        &self,
+        folder: &Path,
+        inside: &Path,
+        named: fn(&Path) -> bool,
+        limits: TreeLimits,
+    ) -> Result<Vec<GitFile>> {
         let start = match self.tree.follow(inside.to_owned()) {
             Met::Folder(start) => start,
             Met::Outside(path) => return outside(&[], Path::new(""), &path, limits),
@@ -167,7 +182,7 @@ impl Revision {
             Met::TreeFile(_) => return Err(self.missing(folder, inside, Errno::NOTDIR).into()),
             Met::Nothing(_) => return Err(self.missing(folder, inside, Errno::NOENT).into()),
         };
-        let listed = self.tree.files(&start, "", limits).map_err(|failure| match failure {
+        let listed = self.tree.files(&start, "", named, limits).map_err(|failure| match failure {
             Failure::TooMuch(what, limit, setting) => {
                 let what = format!("{what} in '{}'", display(folder));
                 Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) })
@@ -183,7 +198,7 @@ impl Revision {
                     files.extend(outside(&inside, &path, &there, limits)?);
                     continue;
                 }
-                Err(Absent::Outside(_)) if !is_yaml(&path) => continue,
+                Err(Absent::Outside(_)) if !named(&path) => continue,
                 Err(absent) => Err(absent),
                 Ok(object) => self.blobs.get(&object).cloned().ok_or(Absent::TooLarge),
             };
@@ -208,7 +223,11 @@ impl Revision {
         let beside = self.tree.children(inside.parent().unwrap_or(inside));
         let beside = beside.iter().filter(|(_, is_folder)| *is_folder).filter_map(|(name, _)| name.to_str());
         let similar = similar::nearest(&name, beside).map(str::to_owned);
-        let (path, message) = (display(folder), reason(&error.into()));
+        let message = match error {
+            Errno::NOENT => "the revision has no such folder".to_owned(),
+            error => reason(&error.into()),
+        };
+        let path = display(folder);
         Fault::new(Kind::DirectoryNotFound { path, message, similar })
     }
 }

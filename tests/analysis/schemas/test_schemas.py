@@ -27,7 +27,7 @@ def schema(path: Path) -> Any:
 
 
 SARIF = schema(ROOT / "tests/analysis/schemas/sarif-2.1.0.json")
-OURS = {name: schema(ROOT / f"docs/schemas/{name}.json") for name in ("explain", "lint", "diff")}
+OURS = {name: schema(ROOT / f"docs/schemas/{name}.json") for name in ("explain", "lint", "diff", "docs")}
 
 
 def valid(validator: Any, data: Any) -> None:
@@ -134,3 +134,12 @@ def test_the_python_api_gives_the_same(tmp_path: Path) -> None:
         (inventory.diff(str(ROOT / "examples/inventory"), "."), "diff"),
     ]:
         valid(OURS[name], json.loads(json.dumps(data, default=str)))
+
+
+def test_documentation(tmp_path: Path) -> None:
+    for base in inventories(tmp_path):
+        command = [PROGRAM, "docs", "-o", "json", "-b", base]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # Names with several files are told behind the answer.
+        assert done.returncode in (0, 65), done
+        valid(OURS["docs"], json.loads(done.stdout))

@@ -11,7 +11,7 @@ use crate::server::{Server, params, short, text_of};
 
 /// The cluster whose class `cluster.prague.overrides` is.
 const PRAGUE: ClusterFile<'static> = ClusterFile { cluster: "prague", name: "" };
-const TEST: EditOptions = EditOptions { test: true, interpolate: false };
+const TEST: EditOptions = EditOptions { test: true, interpolate: false, force: false };
 
 fn settings(server: &Server, more: &str) -> Settings {
     Settings::from_options(&server.options(more)).unwrap().0
@@ -117,7 +117,7 @@ fn an_edit_that_would_mean_something_else_is_refused() {
     assert!(text_of(set(&data, "deep", "1")).contains("use that key"));
     // As data, it is a text like any other.
     assert!(set(&data, "r", "'${_param:x}'").unwrap().changed());
-    let interpolate = EditOptions { test: false, interpolate: true };
+    let interpolate = EditOptions { test: false, interpolate: true, force: false };
     let refused = etcd::set(&data, PRAGUE, "r", value("'${x}'"), interpolate);
     assert!(text_of(refused).contains("(edit-refused)"));
     let references = settings(&server, "etcd_references: true");

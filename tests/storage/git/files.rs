@@ -365,3 +365,38 @@ fn a_revision_is_read_where_a_repository_has_it() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("cannot read the revision 'nowhere'"), "{text}");
 }
+
+#[test]
+fn schemas_stand_beside_the_nodes_in_their_repository_or_where_a_setting_says() {
+    let site = Site::new();
+    site.commit(
+        "site",
+        "master",
+        &[
+            ("inventory/nodes/n.yml", "classes: [c]\n"),
+            ("inventory/classes/c.yml", "parameters: {web: {port: x}}\n"),
+            ("inventory/schemas/web.yaml", "properties: {port: {type: integer}}\n"),
+        ],
+    );
+    site.commit("types", "stable", &[("of/web.yaml", "properties: {port: {type: boolean}}\n")]);
+    let settings = |more: &str| {
+        format!(
+            "{{storage_type: yaml_git, git_fetch_interval: 0, {more} \
+             nodes_uri: {{repo: SITE/site, branch: master, root: inventory/nodes, CACHE}}, \
+             classes_uri: {{repo: SITE/site, branch: master, root: inventory/classes, CACHE}}}}"
+        )
+    };
+    let lint = |settings: &str| {
+        let output = site.program(settings, &["lint", "--select", "schema"]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let found = lint(&settings(""));
+    assert!(found.contains("'web:port' must be an integer, not a string"), "{found}");
+    assert!(found.contains("inventory/classes/c.yml:1:26"), "{found}");
+    assert!(found.contains("inventory/schemas/web.yaml:1:21"), "{found}");
+    let elsewhere = "schemas_uri: {repo: SITE/types, branch: stable, root: of, CACHE},";
+    let found = lint(&settings(elsewhere));
+    assert!(found.contains("'web:port' must be a boolean, not a string"), "{found}");
+    site.commit("site", "master", &[("inventory/classes/c.yml", "parameters: {web: {port: 80}}\n")]);
+    assert_eq!(lint(&settings("")), "0 errors, 0 warnings\n");
+}

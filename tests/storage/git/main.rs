@@ -12,5 +12,6 @@ mod files;
 mod kills;
 mod oracle;
 mod pushes;
+mod serving;
 mod settings;
 mod site;

@@ -15,7 +15,8 @@ fn refused(yaml: &str, expected: &str) {
 fn options_that_are_missing_or_wrong() {
     refused(
         "{storage_type: yaml_git, nodes_uri: SITE/x}",
-        "setting 'nodes_uri' must be a mapping for storage_type 'yaml_git', not string (setting-type)",
+        "setting 'nodes_uri' must be a mapping for storage_type 'yaml_git', not string (setting-type); \
+         write 'nodes_uri: {repo: ADDRESS}', or 'storage_type: yaml_fs' for folders",
     );
     refused(
         "{storage_type: yaml_git, nodes_uri: {branch: x}, classes_uri: {}}",
@@ -95,7 +96,7 @@ fn edits_of_repositories_are_refused_and_files_are_not_shown() {
     assert!(output.status.success());
     let (settings, _) =
         reclass::settings::Settings::from_options(&site.options(crate::site::ENVIRONMENTS)).unwrap();
-    let error = reclass::edit::source::list(&settings).unwrap_err();
+    let error = reclass::edit::source::list(&settings, None).unwrap_err();
     let said = "files of storage_type 'yaml_git' cannot be shown as they are written (storage-unsupported)";
     assert_eq!(error.to_string(), said);
     let error = reclass::edit::node::delete(&settings, "n", reclass::edit::tree::EditOptions::default());

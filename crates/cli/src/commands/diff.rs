@@ -40,18 +40,26 @@ fn arguments(command: Command) -> Command {
         .arg(flag("all-nodes", "Name all nodes of a change, however many there are"))
 }
 
-fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
+/// The names of the two states.
+pub fn states<'q>(question: &'q OpenInvocation<'_>) -> (&'q str, &'q str) {
     let name = |name: &str| question.matches.get_one::<String>(name).map_or(".", String::as_str);
-    let shows = question.matches.get_flag("show-secrets");
-    // Inside the base folder the settings come from the file there. Then each state uses its own settings
-    // file.
+    (name("old"), name("new"))
+}
+
+/// Inside the base folder the settings come from the file there. Then each state uses its own settings file.
+pub fn own_options<'q>(question: &'q OpenInvocation<'_>) -> Option<Box<OwnOptions<'q>>> {
     let real = |path: &str| reclass::files::real(Path::new(path));
     let base = question.inventory.settings().inventory_base_uri.as_deref().and_then(real);
-    let own = |file: Option<&SettingsFile>| question.configuration.options_of(file);
-    let looked_for = !question.configuration.named;
-    let own = (looked_for && base.is_some() && base == real(".")).then_some(&own as &OwnOptions<'_>);
-    let states = (name("old"), name("new"));
-    let difference = diff(question.options, own, states, &question.words("nodes"), shows)?;
+    let is_inside = !question.configuration.named && base.is_some() && base == real(".");
+    let configuration = question.configuration;
+    let own = move |file: Option<&SettingsFile>| configuration.options_of(file);
+    is_inside.then(|| Box::new(own) as Box<OwnOptions<'q>>)
+}
+
+fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
+    let (own, shows) = (own_options(question), question.matches.get_flag("show-secrets"));
+    let nodes = question.words("nodes");
+    let difference = diff(question.options, own.as_deref(), states(question), &nodes, shows)?;
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = if question.output == "json" {
         to_json(&difference)

@@ -2,7 +2,7 @@
 
 use clap::Command;
 use reclass::error::Result;
-use reclass::explain::{Selection, explain, to_text};
+use reclass::explain::{Selection, explain_with_answer, to_text};
 use reclass::report::to_json;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many, node_and_paths};
@@ -29,7 +29,7 @@ pub const VERB: Verb = Verb {
 };
 
 fn arguments(command: Command) -> Command {
-    node_and_paths(command)
+    node_and_paths(command, "The node, or the first part of its name")
         .arg(many("export", "PATH", "Explain these exports"))
         .arg(many("class", "GLOB", "Show why the node has these classes"))
         .arg(many("application", "GLOB", "Show which files add and remove these applications"))
@@ -47,7 +47,8 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         ..Selection::default()
     };
     let request = flags::request(question.matches);
-    let explanation = explain(&question.inventory, &node, &request, &selection)?;
+    let (explanation, info) = explain_with_answer(&question.inventory, &node, &request, &selection)?;
+    question.warn_of_files(&info);
     let text =
         if question.output == "json" { to_json(&explanation) } else { to_text(&explanation, question.paint) };
     Ok(Printout { text, missing: explanation.missing, ..Printout::default() })

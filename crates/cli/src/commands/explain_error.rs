@@ -46,9 +46,11 @@ pub const TOOL: Tool = Tool {
 fn run(matches: &ArgMatches) -> Result<String> {
     let Some(code) = matches.get_one::<String>("code") else { return Ok(list()) };
     if !codes().any(|known| known == code) {
-        let similar =
-            similar_code(code).map(|similar| format!("; '{similar}' is similar")).unwrap_or_default();
-        let message = format!("no error, no warning and no rule of lint has the code '{code}'{similar}");
+        let way = similar_code(code).map_or_else(
+            || "'reclass explain-error' lists all codes".to_owned(),
+            |similar| format!("'{similar}' is similar"),
+        );
+        let message = format!("no error, no warning and no rule of lint has the code '{code}'; {way}");
         return Err(usage(message));
     }
     let mut text = code.clone();

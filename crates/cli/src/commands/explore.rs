@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, value_parser};
-use reclass::error::{Error, Result, concise};
-use reclass::graph::{PageState, live_script, page_state};
+use reclass::error::{Result, concise};
+use reclass::graph::{PageState, error_html, page_state};
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 
 use crate::commands::graph;
@@ -47,6 +47,8 @@ fn arguments(command: Command) -> Command {
 }
 
 fn serve(question: &OpenInvocation<'_>) -> Result<()> {
+    // Without an inventory there is nothing to wait for.
+    question.inventory.nodes()?;
     let port = question.matches.get_one::<u16>("port").copied().unwrap_or_default();
     let refused = |error: &dyn std::fmt::Display| usage(format!("no server on port {port}: {error}"));
     let server = Server::http(("127.0.0.1", port)).map_err(|error| refused(&error))?;
@@ -144,16 +146,7 @@ impl Pages<'_> {
         }
         self.number += 1;
         let page = progress::shown("page", || graph::page(self.question, &self.nodes, Some(self.number)));
-        self.page = page.unwrap_or_else(|error| error_page(&error, self.number));
+        self.page = page.unwrap_or_else(|error| error_html(&terminal::hidden(&concise(&error)), self.number));
         self.state = Some(now);
     }
-}
-
-/// The page of an inventory that cannot be shown. It too is loaded again after a change.
-fn error_page(error: &Error, number: u64) -> String {
-    let text = terminal::hidden(&concise(error)).replace('&', "&amp;").replace('<', "&lt;");
-    format!(
-        "<!DOCTYPE html><meta charset=utf-8><title>reclass</title><pre>{text}</pre>\n{}",
-        live_script(number)
-    )
 }

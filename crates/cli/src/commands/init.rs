@@ -2,6 +2,8 @@
 //!
 //! Its files are those of `examples/start`, with a comment for every part.
 
+use std::path::Path;
+
 use clap::ArgMatches;
 use reclass::error::{Fault, Kind, Result};
 use reclass::formats::{EmitOptions, emit};
@@ -9,6 +11,7 @@ use reclass::value::{Map, Value};
 
 use crate::commands::tool::{self, Tool};
 use crate::manual_page::{Manual, UNWRITABLE};
+use crate::process::current_folder;
 
 /// The `init` tool.
 pub const TOOL: Tool = Tool {
@@ -41,15 +44,16 @@ const FILES: [(&str, &str); 5] = files![
 fn run(matches: &ArgMatches) -> Result<String> {
     let folder = tool::made(matches)?;
     let path = folder.path()?;
-    if let Some((name, _)) = FILES.iter().find(|(name, _)| folder.has(name)) {
+    if let Some(name) = FILES.iter().find_map(|(name, _)| folder.in_the_way_of(name)) {
         return Err(Fault::new(Kind::FolderUsed { path: format!("{path}/{name}") }).into());
     }
     FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
     let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");
+    let is_here = current_folder().is_some_and(|current| current == Path::new(&path));
+    let change = if is_here { String::new() } else { format!("  cd {}\n", quoted(&path)) };
     Ok(format!(
-        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass show web1\n  \
+        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n{change}  reclass show web1\n  \
          reclass explain web1 nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
-        quoted(&path),
         salt(&path)
     ))
 }

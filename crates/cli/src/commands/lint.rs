@@ -1,23 +1,27 @@
 //! `reclass lint` checks an inventory and prints findings.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueHint};
 use indexmap::IndexMap;
+use reclass::Inventory;
 use reclass::edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass::edit::tree::EditOptions;
 use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Result, inert};
-use reclass::lint::{Baseline, BaselineEntry, CodeSelection, LintOutcome, RULES, selected};
-use reclass::report::{self, Finding, Level, grouped};
+use reclass::files::real_relative;
+use reclass::lint::{
+    Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, RULES, errors_as_findings, selected,
+};
+use reclass::report::{self, Finding, Level};
 use reclass::style::{Paint, Style};
-use reclass::{Inventory, files};
+use reclass::words::count;
 use serde::Serialize;
 
-use crate::commands::list::count;
 use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs, usage};
+use crate::configuration::Configuration;
 use crate::folder::OutputFolder;
 use crate::manual_page::Manual;
 use crate::process::current_folder;
@@ -72,11 +76,10 @@ fn arguments(command: Command) -> Command {
                 .long("baseline")
                 .value_name("FILE")
                 .value_hint(ValueHint::FilePath)
-                .help("Report only findings that this file does not have"),
+                .help("Report only findings that this file does not have; the default is the setting lint_baseline, and '' is none"),
         )
         .arg(
-            flag("write-baseline", "Write all findings into the file of --baseline; they are known from then on")
-                .requires("baseline")
+            flag("write-baseline", "Write all findings into the baseline; they are known from then on")
                 .conflicts_with_all(["nodes", "select", "ignore", "summary", "fix"]),
         )
         .arg(flag(
@@ -94,11 +97,16 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let current = current_folder().unwrap_or_default();
     let nodes = question.words("nodes");
     let selection = CodeSelection::new(&question.words("select"), &question.words("ignore"))?;
-    let file = question.matches.get_one::<String>("baseline").map(|path| BaselinePath::new(path, &current));
-    if let Some(file) = file.as_ref().filter(|_| question.matches.get_flag("write-baseline")) {
-        return write_baseline(question, file);
+    let file = match question.matches.get_one::<String>("baseline") {
+        Some(path) => Some(path).filter(|path| !path.is_empty()).map(|path| BaselinePath::new(path)),
+        None => BaselinePath::of_options(question.options),
+    };
+    if question.matches.get_flag("write-baseline") {
+        let none = "--write-baseline needs a file: --baseline FILE, or the setting 'lint_baseline'";
+        return write_baseline(question, &file.ok_or_else(|| usage(none.to_owned()))?);
     }
-    let known = file.as_ref().map(BaselinePath::read).transpose()?.unwrap_or_default();
+    let known = file.as_ref().map(BaselinePath::read).transpose();
+    let known = known.map_err(|error| question.configuration.placed_all(error))?.unwrap_or_default();
     let examined = || -> Result<Examined> {
         let mut outcome = examine(question, &nodes, &selection)?;
         let all = outcome.findings.len();
@@ -125,6 +133,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
             shown.retain(|finding| !is_unsafe(finding));
         }
         let left = all - shown.len();
+        let below = below(question, &inventory, &examined_now.findings, level)?;
         let files = repair(inventory.settings(), &shown, options)?;
         if !test && !files.is_empty() {
             terminal::forget_sources();
@@ -137,7 +146,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
             left => format!("; {left} more with --unsafe-fixes, which can change the order of classes"),
         };
         let sentence =
-            format!("{} {done} in {}{left}", count(repairs, "finding"), count(files.len(), "file"));
+            format!("{} {done} in {}{left}{below}", count(repairs, "finding"), count(files.len(), "file"));
         if ["full", "concise"].contains(&question.output) {
             let diffs = files.iter().map(|file| difference(file, question.paint, &current));
             changes = Some(diffs.chain([sentence]).collect::<Vec<_>>().join("\n"));
@@ -147,7 +156,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     }
     let Examined { mut findings, known, gone } = examined_now;
     if let (Some(file), false) = (&file, gone.is_empty()) {
-        hints.push(file.gone(&gone));
+        hints.push(gone_hint(file, &gone));
     }
     let found = findings.iter().any(|finding| finding.level >= Level::Warning);
     let summary = summary(&findings, level.unwrap_or(Level::Warning), known);
@@ -161,6 +170,35 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     Ok(Printout { text, found, hints, ..Printout::default() })
 }
 
+/// The repairs of findings below the level, as a part of a sentence.
+fn below(
+    question: &Invocation<'_>,
+    inventory: &Inventory,
+    findings: &[Finding],
+    level: Option<Level>,
+) -> Result<String> {
+    let hidden = |lowest: Level, unsafe_too: bool| -> Result<usize> {
+        let mut findings = findings.to_vec();
+        findings.retain(|finding| Some(finding.level) < level && finding.level >= lowest);
+        findings.retain(|finding| unsafe_too || !is_unsafe(finding));
+        let test = EditOptions { test: true, ..EditOptions::default() };
+        let files = repair(inventory.settings(), &findings, test)?;
+        Ok(files.iter().map(|file| file.repairs).sum())
+    };
+    let are_unsafe_made = question.matches.get_flag("unsafe-fixes");
+    let all = hidden(Level::Info, true)?;
+    if all == 0 {
+        return Ok(String::new());
+    }
+    let lowest = if hidden(Level::Warning, true)? == all { Level::Warning } else { Level::Info };
+    let rest = if !are_unsafe_made && hidden(Level::Info, false)? < all {
+        " --unsafe-fixes, which can change the order of classes"
+    } else {
+        ""
+    };
+    Ok(format!("; {all} more with --level {}{rest}", lowest.name()))
+}
+
 /// What one run of lint found.
 struct Examined {
     /// The findings without those of the baseline.
@@ -172,18 +210,17 @@ struct Examined {
 }
 
 fn examine(question: &Invocation<'_>, nodes: &[String], selection: &CodeSelection) -> Result<LintOutcome> {
-    let mut outcome = match question.configuration.usable() {
-        Ok(()) => selected(question.options, nodes, selection, question.configuration)?,
+    if question.configuration.is_nowhere() {
+        return Err(Configuration::nowhere());
+    }
+    match question.configuration.usable() {
+        Ok(()) => selected(question.options, nodes, selection, question.configuration),
         // The inventory and the enabled rules are unknown.
         Err(error) => {
-            let findings = grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault)));
-            LintOutcome { findings, opened: false }
+            let findings = errors_as_findings(error.into_faults(), question.configuration);
+            Ok(LintOutcome { findings, opened: false })
         }
-    };
-    for finding in &mut outcome.findings {
-        finding.fault = question.configuration.placed(finding.fault.clone());
     }
-    Ok(outcome)
 }
 
 fn write_baseline(question: &Invocation<'_>, file: &BaselinePath) -> Result<Printout> {
@@ -193,69 +230,26 @@ fn write_baseline(question: &Invocation<'_>, file: &BaselinePath) -> Result<Prin
         return Err(Error::new(outcome.findings.into_iter().map(|finding| finding.fault).collect()));
     }
     let baseline = Baseline::of(&outcome.findings, &|path| file.name(path));
-    file.write(&baseline)?;
+    let folder = file.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned());
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    OutputFolder::make(&folder)?.put(&name, format!("{}\n", baseline.to_json()).as_bytes())?;
     Ok(Printout::plain(format!("{} written to '{}'", count(baseline.len(), "finding"), file.shown)))
 }
 
-/// The file of a baseline.
-struct BaselinePath {
-    /// The path as it was given.
-    shown: String,
-    /// The absolute path.
-    path: PathBuf,
-    current: PathBuf,
+/// The hint about entries without a finding.
+fn gone_hint(file: &BaselinePath, gone: &[BaselineEntry]) -> String {
+    /// Maximum number of entries that are named.
+    const NAMED: usize = 3;
+    let named = gone.iter().take(NAMED).map(|entry| match &entry.file {
+        Some(file) => format!("{} in '{file}'", entry.code),
+        None => entry.code.clone(),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if gone.len() > NAMED { ", …" } else { "" };
+    let (are, them) = if gone.len() == 1 { ("finding of", "is gone") } else { ("findings of", "are gone") };
+    let it = if gone.len() == 1 { "it" } else { "them" };
+    format!("{} {are} '{}' {them} ({named}{more}); --write-baseline leaves {it} out", gone.len(), file.shown)
 }
-
-impl BaselinePath {
-    fn new(shown: &str, current: &Path) -> BaselinePath {
-        BaselinePath { shown: shown.to_owned(), path: current.join(shown), current: current.to_owned() }
-    }
-
-    /// The name of a file in the baseline: its path from the folder of the baseline, so that the baseline holds
-    /// in each clone. Places in a repository have names of their own.
-    fn name(&self, path: &str) -> String {
-        let folder = self.path.parent().unwrap_or(Path::new(""));
-        let whole = self.current.join(path);
-        let is_file = Path::new(path).is_absolute() || whole.is_file();
-        let relative = is_file.then(|| folder::real_relative(&whole, folder));
-        relative.map_or_else(|| path.to_owned(), |relative| relative.to_string_lossy().into_owned())
-    }
-
-    fn read(&self) -> Result<Baseline> {
-        let (bytes, _) = files::read(&self.path, LARGEST_BASELINE)?;
-        Baseline::parse(&bytes, &self.shown)
-    }
-
-    fn write(&self, baseline: &Baseline) -> Result<()> {
-        let folder =
-            self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned());
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        OutputFolder::make(&folder)?.put(&name, format!("{}\n", baseline.to_json()).as_bytes())
-    }
-
-    /// The hint about entries without a finding.
-    fn gone(&self, gone: &[BaselineEntry]) -> String {
-        /// Maximum number of entries that are named.
-        const NAMED: usize = 3;
-        let named = gone.iter().take(NAMED).map(|entry| match &entry.file {
-            Some(file) => format!("{} in '{file}'", entry.code),
-            None => entry.code.clone(),
-        });
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = if gone.len() > NAMED { ", …" } else { "" };
-        let (are, them) =
-            if gone.len() == 1 { ("finding of", "is gone") } else { ("findings of", "are gone") };
-        let it = if gone.len() == 1 { "it" } else { "them" };
-        format!(
-            "{} {are} '{}' {them} ({named}{more}); --write-baseline leaves {it} out",
-            gone.len(),
-            self.shown
-        )
-    }
-}
-
-/// Maximum size in bytes of a baseline.
-const LARGEST_BASELINE: usize = 64 * 1024 * 1024;
 
 /// The change of a file as a unified diff, with secrets hidden.
 fn difference(file: &RepairedFile, paint: Paint, current: &Path) -> String {
@@ -264,7 +258,7 @@ fn difference(file: &RepairedFile, paint: Paint, current: &Path) -> String {
         ShownText { shown: text.clone(), text }
     };
     let [before, after] = [&file.edited.before, &file.edited.after].map(|bytes| bytes.as_ref().map(shown));
-    let path = inert(&folder::real_relative(&file.edited.path, current).to_string_lossy());
+    let path = inert(&real_relative(&file.edited.path, current).to_string_lossy());
     let text = unified(before.as_ref(), after.as_ref(), &path, 2);
     let painted = text.lines().enumerate().map(|(number, line)| {
         let style = match line.as_bytes().first() {

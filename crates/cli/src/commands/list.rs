@@ -9,6 +9,7 @@ use reclass::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
 use reclass::report::to_json;
 use reclass::style::Style;
 use reclass::value::Text;
+use reclass::words::count;
 use serde::Serialize;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many};
@@ -193,15 +194,19 @@ fn rows_of<R: Serialize>(
     line: impl Fn(&R, bool) -> String,
 ) -> Result<Printout> {
     let missing = missing(question, what, filter, rows.len())?;
-    let verb = if *left_out == 1 { "does not render and is" } else { "do not render and are" };
-    let hint = || format!("{} {verb} left out; 'reclass lint' shows why", count(*left_out, "node"));
-    let hints = (*left_out > 0).then(hint).into_iter().collect();
+    let hints = self::left_out(*left_out).into_iter().collect();
     if question.output == "json" {
         return Ok(Printout { text: to_json(&rows), missing, hints, ..Printout::default() });
     }
     let long = question.matches.get_flag("long");
     let lines: Vec<String> = rows.iter().map(|row| line(row, long)).collect();
     Ok(Printout { text: screen::columns(&lines), missing, hints, ..Printout::default() })
+}
+
+/// The hint about nodes that do not render, if there are any.
+pub fn left_out(nodes: usize) -> Option<String> {
+    let verb = if nodes == 1 { "does not render and is" } else { "do not render and are" };
+    (nodes > 0).then(|| format!("{} {verb} left out; 'reclass lint' shows why", count(nodes, "node")))
 }
 
 fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
@@ -267,9 +272,4 @@ fn missing(
     let sure = rows > 0 && asked.iter().all(|(_, globs)| globs.len() <= 1);
     let asked = asked.into_iter().filter(|_| !sure).map(|(what, globs)| (what, globs.as_slice()));
     list::unmatched(&question.inventory, asked)
-}
-
-/// `1 node`, `2 nodes`
-pub fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

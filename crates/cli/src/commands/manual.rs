@@ -11,7 +11,7 @@ use reclass::error::{Fault, Kind, Result};
 use crate::commands::tool::{self, Tool};
 use crate::commands::{VERBS, explain_error, tools};
 use crate::folder::OutputFolder;
-use crate::manual_page::{Manual, UNWRITABLE};
+use crate::manual_page::{Manual, UNWRITABLE, address};
 use crate::programs::PROGRAMS;
 use crate::session::command_line;
 
@@ -68,7 +68,7 @@ fn rendered(command: &Command, name: &str, manual: &Manual, page: &mut Vec<u8>) 
     let shown = command.clone().display_name(name).after_help(None).after_long_help(None);
     let shown = shown.version(None).long_version(None).mut_args(|argument| {
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-        argument.help(help.replace('`', "")).hide_short_help(false)
+        argument.help(help.replace('`', "")).hide_short_help(false).hide_long_help(false)
     });
     Man::new(shown.long_about(manual.description))
         .title(name)
@@ -108,7 +108,7 @@ fn rendered(command: &Command, name: &str, manual: &Manual, page: &mut Vec<u8>) 
     let others: Vec<_> = others.filter(|other| other != name).map(|other| format!("{other}(1)")).collect();
     roff.text([roman(others.join(", "))]);
     roff.control("PP", []);
-    roff.text([roman(manual.documentation())]);
+    roff.text([roman(format!("Documentation: {}", address(manual.page)))]);
     page.extend(roff.to_roff().into_bytes());
     Ok(())
 }
@@ -163,7 +163,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "RECLASS_BASE",
-        "The folder of the inventory, if no settings file is found and /etc/reclass has none. Without it, the inventory around the current folder counts.",
+        "The folder of the inventory for commands without -b, -u, -c and --config. Without a command it counts if no settings file is found and /etc/reclass has no inventory.",
     ),
     ("TERM", "The value dumb turns off colours and the progress line."),
     (

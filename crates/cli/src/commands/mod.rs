@@ -6,17 +6,21 @@
 pub mod compare;
 pub mod complete;
 pub mod diff;
+pub mod docs;
 pub mod explain;
 pub mod explain_error;
 pub mod explore;
 pub mod graph;
+pub mod impact;
 pub mod init;
 pub mod lint;
 pub mod list;
 pub mod lsp;
 pub mod manual;
 pub mod migrate;
+pub mod schema;
 pub mod show;
+pub mod status;
 pub mod test;
 pub mod tool;
 pub mod tools;
@@ -27,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use reclass::Inventory;
-use reclass::error::Error;
+use reclass::error::{Error, Fault, Kind};
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
@@ -40,7 +44,10 @@ pub const VERBS: &[Verb] = &[
     explain::VERB,
     lint::VERB,
     test::VERB,
+    schema::VERB,
     diff::VERB,
+    impact::VERB,
+    status::VERB,
     compare::VERB,
     list::NODES,
     list::CLASSES,
@@ -48,8 +55,13 @@ pub const VERBS: &[Verb] = &[
     list::PARAMS,
     list::REFS,
     graph::VERB,
+    docs::VERB,
     explore::VERB,
 ];
+
+/// In the help of each verb, in place of the options that all verbs share.
+const INVENTORY_OPTIONS: &str =
+    "Options that choose the inventory, as -b and --config: see 'reclass --help'.";
 
 /// Adds the verbs to the program.
 pub fn add(command: Command, defaults: &Map) -> Command {
@@ -58,7 +70,10 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .about(verb.about)
             .infer_long_args(true)
             .args_override_self(true)
-            .after_help(verb.manual.help());
+            .after_help(format!(
+                "{INVENTORY_OPTIONS}\n\n{}",
+                verb.manual.help(&format!("reclass-{}", verb.name))
+            ));
         let output = Arg::new("output")
             .short('o')
             .long("output")
@@ -68,7 +83,7 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .help("Format of the output");
         let secrets = flag("show-secrets", "Show the values that the setting secret_keys masks");
         let base = flags::add_database(base, defaults)
-            .mut_arg("inventory-base-uri", |argument| argument.hide_short_help(true));
+            .mut_args(|argument| argument.hide_short_help(true).hide_long_help(true));
         let verb = (verb.arguments)(base).arg(output).arg(secrets);
         let verb = verb.arg(flags::colour());
         command.subcommand(verb)
@@ -79,9 +94,20 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 const GROUPS: [(&str, &[&str]); 3] = [
     (
         "Nodes and values",
-        &["show", "explain", "nodes", "classes", "applications", "params", "refs", "graph", "explore"],
+        &[
+            "show",
+            "explain",
+            "nodes",
+            "classes",
+            "applications",
+            "params",
+            "refs",
+            "graph",
+            "docs",
+            "explore",
+        ],
     ),
-    ("Checks", &["lint", "test", "diff", "compare"]),
+    ("Checks", &["lint", "test", "schema", "diff", "impact", "status", "compare"]),
     ("Begin, learn, connect", &["init", "migrate", "explain-error", "lsp", "completions", "manual"]),
 ];
 
@@ -115,6 +141,14 @@ fn question(asked: Invocation<'_>, inventory: Inventory) -> OpenInvocation<'_> {
     let question = OpenInvocation { asked, inventory };
     terminal::mask(question.redaction());
     question
+}
+
+/// Whether a name that was asked for does not exist. Everything else that is missing is an error.
+fn is_gap(fault: &Fault) -> bool {
+    matches!(
+        fault.kind,
+        Kind::NothingMatches { .. } | Kind::NothingToExplain { .. } | Kind::NodeNotFound { .. }
+    )
 }
 
 /// Runs a verb.
@@ -168,9 +202,13 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
                 // All other questions were answered.
                 return terminal::fail(&Error::new(clashes));
             }
-            answer.missing.iter().for_each(terminal::note);
+            let (gaps, errors): (Vec<_>, Vec<_>) = answer.missing.into_iter().partition(is_gap);
+            gaps.iter().for_each(terminal::note);
             answer.hints.iter().for_each(|hint| terminal::hint(hint));
-            match answer.missing.first() {
+            if !errors.is_empty() {
+                return terminal::fail(&Error::new(errors));
+            }
+            match gaps.first() {
                 Some(fault) => ExitCode::from(fault.kind.exit_code()),
                 None if answer.found && printed == ExitCode::SUCCESS => ExitCode::FAILURE,
                 None => printed,

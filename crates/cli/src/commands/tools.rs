@@ -18,8 +18,10 @@ pub fn find(name: &str) -> Option<&'static Tool> {
 /// Adds the tools to the program.
 pub fn add(command: Command) -> Command {
     TOOLS.iter().fold(command, |command, tool| {
-        let base =
-            Command::new(tool.name).about(tool.about).infer_long_args(true).after_help(tool.manual.help());
+        let base = Command::new(tool.name)
+            .about(tool.about)
+            .infer_long_args(true)
+            .after_help(tool.manual.help(&format!("reclass-{}", tool.name)));
         command.subcommand((tool.arguments)(base))
     })
 }

@@ -5,12 +5,14 @@ use std::ops::Deref;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use reclass::Inventory;
 use reclass::error::{Error, Fault, Kind, Result};
+use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::Map;
 
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;
+use crate::terminal;
 
 pub struct Verb {
     /// The word.
@@ -113,8 +115,28 @@ impl OpenInvocation<'_> {
         let mut long = names.iter().filter(|name| name.starts_with(&short));
         match (long.next(), long.next()) {
             (Some(name), None) => Ok(name.to_string()),
+            _ if self.is_class(given)? => {
+                let name = given.to_owned();
+                let kind =
+                    Kind::NodeNotFound { name, folder: String::new(), similar: None, longer: Vec::new() };
+                let text = format!("'{given}' is a class: 'reclass nodes --class {given}' lists its nodes");
+                Err(Fault::new(kind).note(text, None).into())
+            }
             // The error has a similar name.
             _ => Ok(given.to_owned()),
+        }
+    }
+
+    fn is_class(&self, name: &str) -> Result<bool> {
+        let listed = list::classes(&self.inventory, &[name.to_owned()], &NodeFilter::default(), false)?;
+        Ok(listed.rows.iter().any(|row| *row.name == *name))
+    }
+
+    /// Warns about files of a node that fails, because one may be the cause: a section that has another name.
+    pub fn warn_of_files<T>(&self, info: &Result<T>) {
+        let faults = info.as_ref().err().into_iter().flat_map(Error::faults);
+        for fault in faults.filter(|fault| fault.kind.is_about_file()) {
+            terminal::warn(&self.configuration.placed(fault.clone()));
         }
     }
 
@@ -125,9 +147,9 @@ impl OpenInvocation<'_> {
 }
 
 /// A node, and the paths of some of its parameters.
-pub fn node_and_paths(command: Command) -> Command {
+pub fn node_and_paths(command: Command, node: &'static str) -> Command {
     command
-        .arg(Arg::new("node").value_name("NODE").required(true).help("The node, or the first part of its name"))
+        .arg(Arg::new("node").value_name("NODE").required(true).help(node))
         .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
             "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
         ))

@@ -44,22 +44,24 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
         let nodes = session.all_nodes()?;
         return Ok(Some(tops(&nodes)));
     };
-    let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
+    let request = flags::request(session.matches);
+    let (info, revision) = session.inventory.answer_for_minion(node, &request, false)?;
     session.warn([info.as_ref()]);
-    Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info) }))
+    Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info, revision) }))
 }
 
 /// The parameters with the additions of Salt's adapters. Dates stay dates, because this form is only printed
 /// (Y4).
-fn pillar(info: &NodeInfo) -> Value {
+fn pillar(info: &NodeInfo, revision: Option<String>) -> Value {
     let mut pillar = entries(&info.to_value(""), "parameters");
-    let about = Value::record([
-        ("nodename", Value::Str(info.name.clone())),
-        ("applications", Value::texts(&info.applications)),
-        ("classes", Value::texts(&info.classes)),
-        ("environment", info.environment.clone()),
+    let mut about = Map::from_iter([
+        (Key::from("nodename"), Value::Str(info.name.clone())),
+        (Key::from("applications"), Value::texts(&info.applications)),
+        (Key::from("classes"), Value::texts(&info.classes)),
+        (Key::from("environment"), info.environment.clone()),
     ]);
-    pillar.insert("__reclass__".into(), about);
+    about.extend(revision.map(|revision| (Key::from("revision"), Value::text(revision))));
+    pillar.insert("__reclass__".into(), Value::map(about));
     Value::map(pillar)
 }
 

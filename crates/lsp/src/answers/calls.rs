@@ -1,9 +1,11 @@
 //! The call hierarchy: what a class or node includes, and what includes it.
 
+use std::collections::BTreeSet;
+
 use lsp_types::{CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall, Range, SymbolKind};
 use reclass::editor::Item;
 
-use crate::answers::definition::class_of_entry;
+use crate::answers::definition::classes_of_entry;
 use crate::answers::listed;
 use crate::text::{Encoding, path_of, uri_of};
 use crate::workspace::{Cursor, OpenTexts, Workspace, text_of};
@@ -11,17 +13,13 @@ use crate::workspace::{Cursor, OpenTexts, Workspace, text_of};
 /// The class at a place, or the class or node of the file.
 pub fn prepare(place: &Cursor<'_>) -> Option<Vec<CallHierarchyItem>> {
     let names = &place.workspace.names;
-    let path = match place.item() {
-        Some(found) => match &found.item {
-            Item::Class(written) => {
-                let class = class_of_entry(place, written, found.range.start)?;
-                names.classes.get(&*class)?.path.to_string()
-            }
-            _ => place.path.to_owned(),
-        },
-        None => place.path.to_owned(),
+    let found = place.item();
+    let classes = match found.as_ref().map(|found| (&found.item, found.range.start)) {
+        Some((Item::Class(written), start)) => classes_of_entry(place, written, start),
+        _ => return Some(vec![item(place.workspace, place.path)?]),
     };
-    Some(vec![item(place.workspace, &path)?])
+    let paths = classes.iter().filter_map(|class| names.classes.get(class));
+    Some(paths.filter_map(|class| item(place.workspace, &class.path)).collect())
 }
 
 fn item(workspace: &Workspace, path: &str) -> Option<CallHierarchyItem> {
@@ -47,9 +45,10 @@ fn entries(
 ) -> Vec<(Range, String)> {
     let Some(text) = text_of(&workspace.inventory, documents, path) else { return Vec::new() };
     let entries = listed(&workspace.names, path, &text).into_iter();
-    let found = entries.filter_map(|(bytes, class)| {
-        let path = &workspace.names.classes.get(class)?.path;
-        Some((encoding.range(&text, &bytes), path.to_string()))
+    let found = entries.flat_map(|(bytes, classes)| {
+        let range = encoding.range(&text, &bytes);
+        let paths = classes.into_iter().filter_map(|class| workspace.names.classes.get(class));
+        paths.map(move |class| (range, class.path.to_string()))
     });
     found.collect()
 }
@@ -69,7 +68,7 @@ pub fn outgoing(
     Some(listed.filter_map(call).collect())
 }
 
-/// The files that list a class.
+/// The files that list a class, and the nodes that class mappings give it to.
 pub fn incoming(
     workspace: &Workspace,
     of: &CallHierarchyItem,
@@ -78,12 +77,18 @@ pub fn incoming(
 ) -> Option<Vec<CallHierarchyIncomingCall>> {
     let path = path_of(&of.uri)?;
     let name = &workspace.names.files.get(path.to_str()?)?.name;
-    let by = &workspace.names.classes.get(name)?.listed_by;
+    let class = workspace.names.classes.get(name)?;
     let call = |from: &std::sync::Arc<str>| {
         let listed = entries(workspace, from, documents, encoding).into_iter();
         let here = listed.filter(|(_, class)| path.to_str() == Some(class));
         let from_ranges = here.map(|(range, _)| range).collect();
         Some(CallHierarchyIncomingCall { from: item(workspace, from)?, from_ranges })
     };
-    Some(by.iter().filter_map(call).collect())
+    let mapped: BTreeSet<_> = class.mapped_by.values().flatten().collect();
+    let mapped = mapped.into_iter().filter(|node| !class.listed_by.contains(node)).filter_map(|node| {
+        // The mapping stands in the settings, and not in the file of the node.
+        let from_ranges = vec![Range::default()];
+        Some(CallHierarchyIncomingCall { from: item(workspace, node)?, from_ranges })
+    });
+    Some(class.listed_by.iter().filter_map(call).chain(mapped).collect())
 }

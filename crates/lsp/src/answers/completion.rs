@@ -1,10 +1,20 @@
-//! Completion: class names by segment, paths of references with their values, sections.
+//! Completion: class names by segment, paths of references with their values, grains, keys that other files and
+//! schemas have, sections, and the openings of references and queries with their escapes.
 
-use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
-use reclass::editor::{NameList, list_at, open_reference};
+use std::collections::HashSet;
+
+use lsp_types::{
+    CompletionItem, CompletionItemKind, CompletionTextEdit, Documentation, MarkupContent, MarkupKind,
+    TextEdit,
+};
+use reclass::editor::{KeyPlace, NameList, key_place_at, list_at, open_reference, schema_keys};
+use reclass::explain::Description;
+use reclass::settings::Settings;
 use reclass::value::{Key, Map};
+use reclass::words::count;
 
-use crate::answers::{counted, in_words};
+use crate::answers::hover::first_names;
+use crate::answers::in_words;
 use crate::workspace::Cursor;
 
 /// The sections of a file, with what they are for.
@@ -20,13 +30,25 @@ const SECTIONS: [(&str, &str); 5] = [
 pub fn completion(place: &Cursor<'_>) -> Vec<CompletionItem> {
     let settings = place.workspace.inventory.settings();
     if let Some(start) = open_reference(place.text, place.offset, settings) {
-        return references(place, start);
+        return references(place, start).into_iter().chain(grains(place, start)).collect();
+    }
+    let begun = openings(place);
+    if !begun.is_empty() {
+        return begun;
     }
     match list_at(place.text, place.offset) {
         Some(NameList::Classes) => classes(place),
         Some(NameList::Applications) => Vec::new(),
-        None => sections(place),
+        None => match key_place_at(place.text, place.offset, settings) {
+            Some(key) => keys(place, &key),
+            None => sections(place),
+        },
     }
+}
+
+/// A text that the editor shows beside an item.
+pub fn documentation(text: String) -> Documentation {
+    Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value: text })
 }
 
 /// An item that replaces the text from `start` to the cursor.
@@ -48,27 +70,36 @@ fn word_start(place: &Cursor<'_>) -> usize {
     before.rfind(is_end).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))
 }
 
-/// The classes whose names go on from the word, up to the next dot, and the classes themselves.
+/// The classes whose names go on from the word, up to the next dot, and the classes themselves. A word that begins
+/// with dots is relative to the file.
 fn classes(place: &Cursor<'_>) -> Vec<CompletionItem> {
     let start = word_start(place);
     let written = &place.text[start..place.offset];
     let begun = written.rfind('.').map_or("", |dot| &written[..=dot]);
     let names = &place.workspace.names;
-    let mut items: Vec<CompletionItem> = Vec::new();
-    let mut folders: Vec<&str> = Vec::new();
-    for (name, class) in &names.classes {
-        let Some(rest) = name.strip_prefix(begun) else { continue };
-        if let Some(dot) = rest.find('.') {
-            let folder = &name[..=begun.len() + dot];
-            if folders.last() != Some(&folder) {
-                folders.push(folder);
-                items.push(item(place, start, folder, CompletionItemKind::FOLDER));
+    let own = names.files.get(place.path).filter(|file| file.is_class).map(|file| &file.name);
+    let (mut items, mut seen) = (Vec::new(), HashSet::new());
+    // Any name shows where the names begin that the word may mean.
+    for absolute in names.absolute(place.path, &format!("{begun}x")) {
+        let above = &absolute[..absolute.len() - 1];
+        for (name, class) in &names.classes {
+            let Some(rest) = name.strip_prefix(above).filter(|_| own != Some(name)) else { continue };
+            let end = rest.find('.').map_or(rest.len(), |dot| dot + 1);
+            let text = format!("{begun}{}", &rest[..end]);
+            if !seen.insert(text.clone()) {
+                continue;
             }
-            continue;
+            let is_folder = end < rest.len();
+            let kind = if is_folder { CompletionItemKind::FOLDER } else { CompletionItemKind::CLASS };
+            let nodes = names.files.get(&class.path).map_or(0, |file| file.nodes.len());
+            let detail = match (is_folder, begun.starts_with('.')) {
+                (true, false) => None,
+                (true, true) => Some(format!("{above}{}", &rest[..end])),
+                (false, false) => Some(count(nodes, "node")),
+                (false, true) => Some(format!("{name}, {}", count(nodes, "node"))),
+            };
+            items.push(CompletionItem { detail, ..item(place, start, &text, kind) });
         }
-        let count = names.files.get(&class.path).map_or(0, |file| file.nodes.len());
-        let class = item(place, start, name, CompletionItemKind::CLASS);
-        items.push(CompletionItem { detail: Some(counted(count)), ..class });
     }
     items
 }
@@ -104,6 +135,139 @@ fn references(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
             Some(CompletionItem { detail: Some(in_words(value, is_secret)), ..item })
         })
         .collect()
+}
+
+/// The grains that references can read, below the path that is written. Where the setting has a pattern, the names are
+/// those that other files refer to.
+fn grains(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
+    let settings = place.workspace.inventory.settings();
+    let trusted = settings.trusted_grains.as_map();
+    if settings.grains.is_empty() && trusted.is_none() {
+        return Vec::new();
+    }
+    let (delimiter, first) = (&*settings.delimiter, &*settings.grains_key);
+    let written = &place.text[start..place.offset];
+    let Some(below) = written.strip_prefix(first).and_then(|rest| rest.strip_prefix(delimiter)) else {
+        let whole = item(place, start, first, CompletionItemKind::MODULE);
+        return vec![CompletionItem { detail: Some("the grains of the minion".into()), ..whole }];
+    };
+    let above = below.rfind(delimiter).map_or("", |at| &below[..at + delimiter.len()]);
+    let listed = settings.grains.iter().map(|path| (&**path, None));
+    let trusted = trusted.into_iter().flat_map(Map::iter);
+    let trusted = trusted.filter_map(|(path, values)| Some((path.as_str()?, Some(values))));
+    let id = [("id", None)].into_iter();
+    let used = place.workspace.names.grains_elsewhere(place.path, settings);
+    let used = used.iter().map(|path| (path.as_str(), None));
+    let mut items: Vec<CompletionItem> = Vec::new();
+    for (path, values) in id.chain(trusted).chain(listed).chain(used) {
+        let Some(key) = path.strip_prefix(above).and_then(|rest| rest.split(delimiter).next()) else {
+            continue;
+        };
+        let text = format!("{first}{delimiter}{above}{key}");
+        if key.is_empty() || key.contains(['*', '?', '[']) || items.iter().any(|item| item.label == text) {
+            continue;
+        }
+        let detail = match values {
+            Some(_) => "a grain that may choose classes",
+            None if path == "id" => "the name of the node",
+            None => "a grain of the minion",
+        };
+        let values = values.map(|values| format!("Permitted values: {}", in_words(values, false)));
+        items.push(CompletionItem {
+            detail: Some(detail.into()),
+            documentation: values.map(documentation),
+            ..item(place, start, &text, CompletionItemKind::VARIABLE)
+        });
+    }
+    items
+}
+
+/// What begins with the character before the cursor: a reference, a query, and the texts that are neither.
+fn openings(place: &Cursor<'_>) -> Vec<CompletionItem> {
+    let settings: &Settings = place.workspace.inventory.settings();
+    let before = &place.text[..place.offset];
+    let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
+    let (reference, query) = (&settings.reference_sentinels, &settings.export_sentinels);
+    let escape = &*settings.escape_character;
+    let first = |open: &str| open.chars().next().unwrap_or_default();
+    let is_value = line.contains([':', '-']) && !line.trim_start().starts_with('#');
+    if !is_value || !line.ends_with([first(&reference.0), first(&query.0)]) && !line.ends_with(escape) {
+        return Vec::new();
+    }
+    let is_escaped = |open: char| line.strip_suffix(open).is_some_and(|line| line.ends_with(escape));
+    let known = [
+        (
+            &reference.0,
+            format!("{}{}", reference.0, reference.1),
+            "a reference: the value of another parameter",
+        ),
+        (&query.0, format!("{} {}", query.0, query.1), "a query: the exports of all nodes"),
+        (&reference.0, format!("{escape}{}", reference.0), "the text itself, no reference"),
+        (&query.0, format!("{escape}{}", query.0), "the text itself, no query"),
+    ];
+    let begun = |(open, text, about): (&reclass::value::Text, String, &str)| {
+        let is_escape = text.starts_with(escape);
+        let written = [format!("{escape}{}", first(open)), escape.to_owned(), first(open).to_string()]
+            .into_iter()
+            .find(|begun| line.ends_with(begun.as_str()))?;
+        if !is_escape && (line.ends_with(escape) || is_escaped(first(open))) {
+            return None;
+        }
+        let item = item(place, place.offset - written.len(), &text, CompletionItemKind::SNIPPET);
+        Some(CompletionItem { filter_text: Some(written), detail: Some(about.to_owned()), ..item })
+    };
+    known.into_iter().filter_map(begun).collect()
+}
+
+/// The keys that schemas and other files have at the same path, with the value in the first of the files.
+fn keys(place: &Cursor<'_>, at: &KeyPlace) -> Vec<CompletionItem> {
+    let secrets = place.workspace.redaction().secrets;
+    let mut path: Vec<Key> = at.path.iter().cloned().map(Key::from).collect();
+    let known = place.workspace.names.keys_at(at).into_iter();
+    let key = |(name, known): (reclass::value::Text, reclass::editor::KnownKey)| {
+        path.push(Key::from(name.clone()));
+        let is_secret = secrets.covers(&path);
+        path.pop();
+        let ending = if known.is_mapping { ":" } else { ": " };
+        let kind = if known.is_mapping { CompletionItemKind::MODULE } else { CompletionItemKind::PROPERTY };
+        let detail = match &known.value {
+            Some(value) => Some(in_words(value, is_secret)),
+            None => known.is_mapping.then(|| "a mapping".to_owned()),
+        };
+        let files: Vec<&str> = known.files.iter().map(|name| &**name).collect();
+        let files = format!(
+            "{} {}: {}",
+            files.len(),
+            if files.len() == 1 { "file" } else { "files" },
+            first_names(&files)
+        );
+        CompletionItem {
+            label: name.to_string(),
+            filter_text: Some(name.to_string()),
+            detail,
+            documentation: Some(documentation(files)),
+            ..item(place, at.start, &format!("{name}{ending}"), kind)
+        }
+    };
+    let mut items: Vec<CompletionItem> = known.map(key).collect();
+    let described = place.node().map(|node| schema_keys(&place.workspace.inventory, &node, at));
+    for (name, described) in described.into_iter().flatten() {
+        let said = (described != Description::default()).then(|| documentation(described.to_string()));
+        if let Some(item) = items.iter_mut().find(|item| item.label == name) {
+            item.documentation = said.or(item.documentation.take());
+            continue;
+        }
+        let is_mapping = described.types.iter().any(|one| one == "object");
+        let ending = if is_mapping { ":" } else { ": " };
+        items.push(CompletionItem {
+            label: name.clone(),
+            filter_text: Some(name.clone()),
+            detail: Some("of the schema".to_owned()),
+            documentation: said,
+            ..item(place, at.start, &format!("{name}{ending}"), CompletionItemKind::PROPERTY)
+        });
+    }
+    items
 }
 
 /// The sections at the beginning of a line.

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use lsp_types::{Location, Range};
-use reclass::editor::Item;
+use reclass::editor::{Item, keys_in};
 use reclass::explain::{Selection, ValueTrace};
 use reclass::source::Site;
 use reclass::value::Text;
 
-use crate::text::{location, uri_of};
+use crate::text::{Lines, location, uri_of};
 use crate::workspace::Cursor;
 
 /// The places of the definition of the thing at a place.
@@ -21,7 +21,11 @@ pub fn definition(place: &Cursor<'_>) -> Vec<Location> {
             .filter_map(|name| file(&place.workspace.names.classes.get(&**name)?.path))
             .collect(),
         Item::Reference(path) => values(place, path, false),
-        Item::Key { path, export } => values(place, path, *export),
+        Item::Key { path, export } => match values(place, path, *export) {
+            // A query names exports of other nodes.
+            found if found.is_empty() && *export => setters(place, path, true),
+            found => found,
+        },
     }
 }
 
@@ -35,15 +39,16 @@ pub fn class_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Option
 }
 
 /// The classes that an entry of a list leads to: several for a pattern.
-fn classes_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Vec<Text> {
+pub fn classes_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Vec<Text> {
     let names = &place.workspace.names;
     if let Some(name) = names.class(place.path, written) {
         return vec![name.clone()];
     }
-    // A name with references or a pattern: the node knows what it became.
-    let Some(node) = place.node() else { return Vec::new() };
+    // A name with references or a pattern: the chosen node knows what it became, or else any node.
+    let of_any = || names.classes_of(place.path, written).into_iter().cloned().collect();
     let selection = Selection { classes: vec!["*".into()], ..Selection::default() };
-    let Some(explanation) = place.workspace.explain(&node, selection) else { return Vec::new() };
+    let explained = place.node().and_then(|node| place.workspace.explain(&node, selection));
+    let Some(explanation) = explained else { return of_any() };
     let position = place.encoding.position(place.text, start);
     let is_here =
         |site: &Site| *site.path == *place.path && place.encoding.site(place.text, site).start == position;
@@ -51,7 +56,22 @@ fn classes_of_entry(place: &Cursor<'_>, written: &str, start: usize) -> Vec<Text
         .classes
         .into_iter()
         .filter(|class| class.listings.iter().any(|listing| listing.site.as_ref().is_some_and(is_here)));
-    listed.map(|class| class.name).collect()
+    let found: Vec<Text> = listed.map(|class| class.name).collect();
+    if found.is_empty() { of_any() } else { found }
+}
+
+/// The keys by which files set a parameter in the nodes that have the file, or an export in any node.
+pub fn setters(place: &Cursor<'_>, path: &str, export: bool) -> Vec<Location> {
+    let settings = place.workspace.inventory.settings();
+    let wanted = Item::Key { path: path.to_owned(), export };
+    let mut found = Vec::new();
+    for file in place.workspace.names.setters(place.path, path, export, &settings.delimiter) {
+        let (Some(text), Some(uri)) = (place.text_of(file), uri_of(&**file)) else { continue };
+        let lines = Lines::new(&text, place.encoding);
+        let keys = keys_in(&text, settings).into_iter().filter(|key| key.item == wanted);
+        found.extend(keys.map(|key| Location::new(uri.clone(), lines.range(&key.range))));
+    }
+    found
 }
 
 /// The places of the layers that set a value, the last one first.

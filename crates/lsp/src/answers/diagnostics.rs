@@ -5,25 +5,22 @@ use std::collections::BTreeMap;
 use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Range,
 };
+use reclass::Finding;
 use reclass::report::Level;
 use reclass::source::Site;
-use reclass::{Finding, Inventory};
 
 use crate::text::{Encoding, uri_of};
-use crate::workspace::{OpenTexts, text_of};
 
-/// The diagnostics of each file, by its path. Findings without a place belong to the settings.
+/// The diagnostics of each file, by its path. Findings without a place have no file to be shown in.
 pub fn by_file(
     findings: &[Finding],
-    inventory: &Inventory,
-    documents: &OpenTexts,
+    text: &dyn Fn(&str) -> Option<String>,
     encoding: Encoding,
 ) -> BTreeMap<String, Vec<Diagnostic>> {
     let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
     // Many findings are in one file.
     let mut range_of = |site: &Site| {
-        let text =
-            texts.entry(site.path.to_string()).or_insert_with(|| text_of(inventory, documents, &site.path));
+        let text = texts.entry(site.path.to_string()).or_insert_with(|| text(&site.path));
         encoding.site(text.as_deref().unwrap_or_default(), site)
     };
     let mut files: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();

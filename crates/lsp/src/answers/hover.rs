@@ -1,11 +1,12 @@
 //! Hover: a class with its nodes, a value with the layers that made it.
 
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
+use reclass::docs::first_comment;
 use reclass::editor::Item;
 use reclass::explain::to_text;
 use reclass::style::Paint;
+use reclass::words::count;
 
-use crate::answers::counted;
 use crate::answers::definition::class_of_entry;
 use crate::workspace::Cursor;
 
@@ -38,29 +39,25 @@ fn class(place: &Cursor<'_>, written: &str, start: usize) -> Option<String> {
     let mut text = format!("**{name}**");
     let nodes = match nodes.len() {
         0 => "no node".to_owned(),
-        count => format!("{}: {}", counted(count), first_names(&nodes)),
+        number => format!("{}: {}", count(number, "node"), first_names(&nodes)),
     };
     let listed = match listed.len() {
         0 => String::new(),
         1 => format!("1 file lists it: {}", listed[0]),
         count => format!("{count} files list it: {}", first_names(&listed)),
     };
-    for part in [comment, nodes, listed].iter().filter(|part| !part.is_empty()) {
+    let mappings: Vec<String> =
+        facts.mapped_by.keys().map(|mapping| format!("class mapping `{mapping}`")).collect();
+    for part in [comment, nodes, listed, mappings.join("\n\n")].iter().filter(|part| !part.is_empty()) {
         text = format!("{text}\n\n{part}");
     }
     Some(text)
 }
 
-fn first_names(names: &[&str]) -> String {
+/// The first of these names.
+pub fn first_names(names: &[&str]) -> String {
     let more = if names.len() > NAMES { ", …" } else { "" };
     format!("{}{more}", names[..names.len().min(NAMES)].join(", "))
-}
-
-/// The comment at the beginning of a file.
-fn first_comment(text: &str) -> String {
-    let lines = text.lines().skip_while(|line| line.trim().is_empty() || *line == "---");
-    let comment = lines.map_while(|line| line.strip_prefix('#'));
-    comment.map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 /// The value of a path for the chosen node, with its layers.

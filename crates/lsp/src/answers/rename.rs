@@ -51,15 +51,18 @@ pub fn rename(place: &Cursor<'_>, new: &str) -> Result<WorkspaceEdit, String> {
     };
     let inventory = &place.workspace.inventory;
     let renaming = match named {
-        Named::Class(old) => rename_class(inventory, &old, new)?,
-        Named::Parameter(path) => {
-            let after = Inventory::open(&lint_options(&place.workspace.found.options));
-            let after = after.map_err(|error| concise(&error))?;
-            place.workspace.give_texts(&after, place.documents);
-            rename_parameter(inventory, &after, &path, new)?
-        }
+        Named::Class(old) => rename_class(inventory, &same_inventory(place)?, &old, new)?,
+        Named::Parameter(path) => rename_parameter(inventory, &same_inventory(place)?, &path, new)?,
     };
     Ok(edit(place, &renaming))
+}
+
+/// Another inventory with the same options and texts, to try edits.
+pub fn same_inventory(place: &Cursor<'_>) -> Result<Inventory, String> {
+    let after = Inventory::open(&lint_options(&place.workspace.found.options));
+    let after = after.map_err(|error| concise(&error))?;
+    place.workspace.give_texts(&after, place.documents);
+    Ok(after)
 }
 
 fn edit(place: &Cursor<'_>, renaming: &Renaming) -> WorkspaceEdit {

@@ -3,7 +3,7 @@
 use lsp_types::{DocumentSymbol, Location, Range, SymbolKind, WorkspaceSymbol};
 use reclass::editor::{Symbol, outline};
 
-use crate::text::{Encoding, uri_of};
+use crate::text::{Encoding, Lines, uri_of};
 use crate::workspace::Workspace;
 
 /// The most results for a search.
@@ -11,10 +11,11 @@ const MOST: usize = 200;
 
 /// The outline of a file.
 pub fn of_document(text: &str, encoding: Encoding) -> Vec<DocumentSymbol> {
-    outline(text).iter().map(|symbol| document_symbol(symbol, text, encoding, None)).collect()
+    let lines = Lines::new(text, encoding);
+    outline(text).iter().map(|symbol| document_symbol(symbol, &lines, None)).collect()
 }
 
-fn document_symbol(symbol: &Symbol, text: &str, encoding: Encoding, section: Option<&str>) -> DocumentSymbol {
+fn document_symbol(symbol: &Symbol, lines: &Lines<'_>, section: Option<&str>) -> DocumentSymbol {
     let kind = match section {
         None => SymbolKind::NAMESPACE,
         Some("classes") => SymbolKind::CLASS,
@@ -23,7 +24,7 @@ fn document_symbol(symbol: &Symbol, text: &str, encoding: Encoding, section: Opt
         Some(_) => SymbolKind::FIELD,
     };
     let section = section.unwrap_or(&symbol.name);
-    let inner = symbol.inner.iter().map(|inner| document_symbol(inner, text, encoding, Some(section)));
+    let inner = symbol.inner.iter().map(|inner| document_symbol(inner, lines, Some(section)));
     #[expect(deprecated, reason = "the type has an old field")]
     DocumentSymbol {
         name: if symbol.name.is_empty() { "''".into() } else { symbol.name.clone() },
@@ -31,8 +32,8 @@ fn document_symbol(symbol: &Symbol, text: &str, encoding: Encoding, section: Opt
         kind,
         tags: None,
         deprecated: None,
-        range: encoding.range(text, &symbol.range),
-        selection_range: encoding.range(text, &symbol.key),
+        range: lines.range(&symbol.range),
+        selection_range: lines.range(&symbol.key),
         children: Some(inner.collect()),
     }
 }

@@ -71,7 +71,7 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
     let patterns = linter.class_patterns();
     for (entry, Use { class, nodes, .. }) in uses.into_iter().filter(|(_, one)| !one.effective) {
-        let nodes = if nodes == 1 { "its node".into() } else { format!("all of its {nodes} nodes") };
+        let nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
         match entry {
             ListEntry::Listed(file, node) => {
                 if linter.survey.file(file).is_some_and(|file| !linter.is_known(file)) {
@@ -80,16 +80,19 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 let origin = Origin { file, node };
                 let message = match patterns.get(&origin) {
                     Some(pattern) => {
-                        format!("all classes that match '{pattern}' are already included here, in {nodes}")
+                        format!(
+                            "every node that has this file already includes all classes that match '{pattern}' ({nodes})"
+                        )
                     }
-                    None => format!("'{class}' is already included where it is listed here, in {nodes}"),
+                    None => format!("every node that has this file already includes '{class}' ({nodes})"),
                 };
                 found.push(linter.at(RULE.id, message, origin));
             }
             // The classes that a mapping gives to a node that cannot be linearized are unknown.
             ListEntry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
             ListEntry::Mapped(shown, _) => {
-                let message = format!("'{class}' is already included where '{shown}' gives it, in {nodes}");
+                let message =
+                    format!("every node that '{shown}' matches already includes '{class}' ({nodes})");
                 let setting = Some(("class_mappings", shown));
                 found.push(Fault { setting, ..lint_fault(RULE.id, message, None) });
             }

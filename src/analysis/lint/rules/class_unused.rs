@@ -22,7 +22,7 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         found.push(lint_fault(RULE.id, message, None).at_site(Site::file(path)));
     };
     if let Some(path) = &linter.broken {
-        let message = "which classes no node has is not known, as long as this node does not render";
+        let message = "class-unused is not checked: this node does not render";
         return report(message.into(), path.clone());
     }
     for file in linter.files().filter(|file| file.is_class && file.nodes.is_empty()) {

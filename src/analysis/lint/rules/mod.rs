@@ -1,11 +1,13 @@
 //! The lint rules, one file each.
 
 mod class_from_pillar;
+mod class_mapping_unused;
 mod class_redundant;
 mod class_skipped;
 mod class_unused;
 mod comment_cuts_value;
 mod configuration_unread;
+mod conflict_marker;
 mod constant_held;
 mod container_in_text;
 mod default_unused;
@@ -31,10 +33,16 @@ mod query_without_exports;
 mod removal_without_effect;
 mod scalar_implicit;
 mod scalar_misread;
+mod schema;
+mod schema_deprecated;
+mod schema_keyword;
+mod schema_unused;
 mod secret_plain;
 mod setting_odd;
+mod smart_quotes;
 mod tab;
 mod text_like_reference;
+mod text_like_yaml;
 mod unknown_section;
 mod unknown_setting;
 mod value_repeated;
@@ -51,12 +59,12 @@ macro_rules! rules {
 /// All rules. Errors are findings too, under their own codes. The order is the precedence: if several rules
 /// report one place, the first one wins.
 pub const RULES: &[Rule] = rules! {
-    duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
+    schema schema_deprecated schema_keyword duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
     class_skipped comment_cuts_value null_over_container overwritten_reference listed_twice removal_without_effect class_from_pillar
     merge_option_unused merge_option_conflict wildcard_order override_without_effect constant_held
-    parameter_never_set query_without_exports query_unanswered scalar_misread secret_plain
-    container_in_text text_like_reference environment_of_class tab odd_name etcd_orphan class_unused
-    class_redundant value_repeated default_unused parameter_unused parameter_optional node_unmapped
+    parameter_never_set query_without_exports query_unanswered scalar_misread smart_quotes secret_plain
+    container_in_text text_like_reference conflict_marker text_like_yaml environment_of_class tab odd_name etcd_orphan class_unused
+    class_redundant value_repeated default_unused parameter_unused parameter_optional node_unmapped class_mapping_unused schema_unused
     scalar_implicit default_used dropped_unrendered
 };
 

@@ -26,8 +26,7 @@ const MOST_GLOBS: usize = 1_000;
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if let Some((file, reason)) = gap(linter) {
-        let message =
-            format!("which keys of _param are unused or never set is not known, as long as {reason}");
+        let message = format!("unused keys of _param are not looked for: {reason}");
         found.push(lint_fault(RULE.id, message, None).at_site(Site::file(file.path.clone())));
         return;
     }

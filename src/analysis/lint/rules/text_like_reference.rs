@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use crate::analysis::lint::prelude::*;
 use crate::base::secrets::Cover;
 
@@ -5,7 +7,7 @@ pub const RULE: Rule = Rule {
     id: "text-like-reference",
     level: Level::Warning,
     about: "A text looks like a reference to a parameter, and is none.",
-    text: "The rule reports `$(a:b)`, `$a:b`, `{a:b}` and `$ {a:b}` where some file of the inventory sets the parameter `a:b`. Without quotes, `{a:b}` is a mapping with the key `a:b`.
+    text: "The rule reports `$(a:b)`, `$(a.b)`, `$a:b`, `{a:b}` and `$ {a:b}` where some file of the inventory sets the parameter `a:b`. Without quotes, `{a:b}` is a mapping with the key `a:b`.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -21,13 +23,11 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
     let delimiter = &*linter.context.settings.delimiter;
     for scalar in written.scalars.iter().filter(|scalar| scalar.secret == Cover::Open) {
         let (Value::Str(text), Some(span)) = (scalar.value, written.span(scalar.index)) else { continue };
-        if !text.contains(delimiter) {
-            continue;
-        }
         let before = &written.text[..span.start as usize];
         let in_braces = scalar.role == ScalarRole::Key && before.ends_with('{') && !before.ends_with("{{");
-        let path = if in_braces { Some(&**text) } else { looks_like_reference(text, delimiter) };
-        let Some(path) = path.filter(|path| linter.sets(path)) else { continue };
+        let path =
+            if in_braces { Some(Cow::Borrowed(&**text)) } else { looks_like_reference(text, delimiter) };
+        let Some(path) = path.filter(|path| path.contains(delimiter) && linter.sets(path)) else { continue };
         let (open, close) = &linter.context.settings.reference_sentinels;
         let message = format!("this is no reference to '{path}'");
         let help = Some(format!("write '{open}{path}{close}'"));
@@ -36,10 +36,12 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
 }
 
 /// The path in a text that nearly is a reference.
-fn looks_like_reference<'t>(text: &'t str, delimiter: &str) -> Option<&'t str> {
-    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || delimiter.contains(c);
-    text.match_indices(is_path).find_map(|(at, _)| {
+fn looks_like_reference<'t>(text: &'t str, delimiter: &str) -> Option<Cow<'t, str>> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    text.match_indices(is_name).find_map(|(at, _)| {
         let before = &text[..at];
+        let dotted = before.ends_with("$(");
+        let is_path = |c: char| is_name(c) || delimiter.contains(c) || dotted && c == '.';
         let close = match before.char_indices().next_back()? {
             (_, '$') => "",
             (_, '(') if before.ends_with("$(") => ")",
@@ -49,6 +51,8 @@ fn looks_like_reference<'t>(text: &'t str, delimiter: &str) -> Option<&'t str> {
         let rest = &text[at..];
         let end = rest.find(|c| !is_path(c)).unwrap_or(rest.len());
         let path = rest[..end].trim_end_matches(delimiter);
-        (path.contains(delimiter) && rest[path.len()..].starts_with(close)).then_some(path)
+        let is_closed = rest[path.len()..].starts_with(close);
+        let path = if dotted { path.replace('.', delimiter).into() } else { Cow::Borrowed(path) };
+        (is_closed && path.contains(delimiter)).then_some(path)
     })
 }

@@ -14,8 +14,9 @@ export interface Box {
   package: string;
   /** Of a group of nodes: the boxes that it includes and other groups do not, or all if there are no others. */
   roles: string[];
-  fails: boolean;
-  missing: boolean;
+  /** Number of its files that fail, and of these the ones that are missing. */
+  failing: number;
+  missing: number;
   unused: boolean;
 }
 export interface Arrow { from: string; to: string; entries: Edge[]; mapped: boolean }
@@ -27,6 +28,18 @@ export const READABLE = [60, 44, 30, 20, 12, 0];
 const FEW = 16;
 /** Number of nodes that a group may show one by one. */
 const LARGEST_GROUP = 60;
+
+/** Whether the box is a file that fails. A box of several files says how many do. */
+export function fails(box: Box): boolean { return box.failing > 0 && box.files.length === 1; }
+
+/** How many files of a box are missing, and how many others fail. */
+export function failures({ files, failing, missing }: Box): string[] {
+  const others = failing - missing;
+  const found: string[] = [];
+  if (missing > 0) found.push(`${missing.toLocaleString("en")} missing`);
+  if (others > 0) found.push(others === files.length ? "all fail" : `${others.toLocaleString("en")} ${others === 1 ? "fails" : "fail"}`);
+  return found;
+}
 
 /** Whether the graph shows the content of a box that stands for several files. A large group of nodes has a list. */
 export function opensHere(box: Box): boolean { return box.kind === "package" || box.files.length <= LARGEST_GROUP; }
@@ -80,12 +93,12 @@ export class Aggregator {
     const opened = new Set(open);
     const boxes = new Map<string, Box>();
     const boxOf = new Map<number, string>();
-    const put = (id: string, file: number, make: () => Omit<Box, "id" | "files" | "roles" | "fails" | "missing" | "unused">): void => {
+    const put = (id: string, file: number, make: () => Omit<Box, "id" | "files" | "roles" | "failing" | "missing" | "unused">): void => {
       boxOf.set(file, id);
-      const box = boxes.get(id) ?? { id, files: [], roles: [], fails: false, missing: false, unused: true, ...make() };
+      const box = boxes.get(id) ?? { id, files: [], roles: [], failing: 0, missing: 0, unused: true, ...make() };
       box.files.push(file);
-      box.fails ||= inventory.fails(file);
-      box.missing ||= inventory.o.files[file][3] === "missing";
+      if (inventory.fails(file)) box.failing++;
+      if (inventory.o.files[file][3] === "missing") box.missing++;
       box.unused &&= !inventory.reached[file];
       boxes.set(id, box);
     };

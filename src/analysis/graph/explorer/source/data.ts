@@ -25,6 +25,7 @@ interface RawValues {
   layers: string[]; steps: Step[][]; extras: Extra[]; answers: number[][]; leaves: number[][]; containers: number[][];
   roots: [number | null, number | null][]; sets: [number, number, number | null][][]; references: Reference[][];
   merge_options: [file: number, pattern: string, strategy: string, place: number | null][];
+  schemas: Record<number, string>;
 }
 
 async function unpack(id: string): Promise<any> {

@@ -1,7 +1,7 @@
 // The graphs of the pages: of all, and around a node or class.
 
 import { type Address, address } from "./address";
-import { Aggregator, type Box, neighbourhood, opensHere, READABLE } from "./boxes";
+import { Aggregator, type Box, failures, fails, neighbourhood, opensHere, READABLE } from "./boxes";
 import type { Inventory } from "./data";
 import { add, breakable, type Child, count, h } from "./dom";
 import { GraphView, hueOf, laidOut, LEGIBLE } from "./graph";
@@ -54,7 +54,7 @@ export class Drawing extends Parts {
       focus: (box) => box.kind === "node" || box.kind === "class"
         ? address(box.kind, inventory.name(box.files[0]), { tab: "graph" }) : undefined,
       facts: (box) => this.boxFacts(box),
-    }, pinned, description);
+    }, pinned, description, given?.split(",").filter(Boolean).at(-1));
     const opened = open.filter((name) => name[0] === "@" || inventory.classes().some((file) => inventory.name(file).startsWith(name + ".")));
     const chips = (names: string[]): Child => names.map((name) => h("button", { type: "button", class: "chip", "aria-label": "Close " + name.replace(/^@/, "the nodes like "),
         click: () => go(open.filter((one) => one !== name && !one.startsWith(name + "."))) }, name.replace(/^@/, "nodes like "), h("span", { "aria-hidden": "true" }, " ×")));
@@ -67,7 +67,7 @@ export class Drawing extends Parts {
     const boxes = [...picture.boxes.values()];
     const opening = boxes.some((box) => box.opens !== undefined && opensHere(box));
     const large = boxes.some((box) => box.opens !== undefined && !opensHere(box));
-    const failing = boxes.some((box) => box.fails);
+    const failing = boxes.some(fails);
     const mapped = [...picture.arrows.values()].some((arrow) => arrow.mapped);
     const tops = new Set([...picture.boxes.values()].map((box) => box.package).filter(Boolean));
     add(content, h("ul", { class: "legend", "aria-label": "Legend" },
@@ -80,9 +80,9 @@ export class Drawing extends Parts {
       mapped && h("li", null, h("span", { class: "line dashed" }), "by a class mapping")));
     const named = (box: Box): Child => {
       const href = page(box);
-      const name = box.kind === "package" ? `${box.label} (${count(box.files.length, "class", "classes")})`
-        : box.kind === "nodes" ? `${box.label} (${count(box.files.length, "node")})` : box.label;
-      return href ? h("a", { href: "#" + href }, breakable(name)) : name;
+      const size = box.kind === "package" ? count(box.files.length, "class", "classes") : count(box.files.length, "node");
+      const name = box.kind === "package" || box.kind === "nodes" ? `${box.label} (${[size, ...failures(box)].join(", ")})` : box.label;
+      return href ? h("a", { href: "#" + href, class: fails(box) ? "bad" : "" }, breakable(name)) : name;
     };
     add(content, h("details", { class: "as-list" }, h("summary", null, `As a list: ${count(picture.boxes.size, "box", "boxes")}, ${count(picture.arrows.size, "arrow")}`),
       table("Boxes of the graph", ["Box", "Includes", "Open"], [...picture.boxes.values()].map((box) => () => {

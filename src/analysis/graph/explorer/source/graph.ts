@@ -1,15 +1,15 @@
 // Draws boxes and arrows with Cytoscape.
 
 import cytoscape from "cytoscape";
-import { type Box, opensHere, type Picture } from "./boxes";
+import { type Box, failures, fails, opensHere, type Picture } from "./boxes";
 import { add, type Child, count, h } from "./dom";
 import { type Layout, layoutOf, type Size } from "./layout";
 import { isDark } from "./settings";
 
-/** The zoom at which letters can still be read. */
+/** The zoom at which letters can still be read: 11 pixels high. */
 export const LEGIBLE = 0.85;
 /** The zoom below which a graph begins in its middle and not as a whole. */
-const SMALLEST = 0.6;
+const SMALLEST = LEGIBLE;
 
 /** The hues of packages. */
 const HUES = [212, 150, 28, 276, 340, 96, 186, 48, 306, 6];
@@ -72,10 +72,10 @@ const ROLES = 2;
 
 /** The lines of a box. */
 function linesOf(box: Box): string[] {
-  if (box.kind === "package") return [box.label, count(box.files.length, "class", "classes") + " ▸"];
+  if (box.kind === "package") return [box.label, count(box.files.length, "class", "classes") + " ▸", ...failures(box)];
   if (box.kind !== "nodes") return [box.label];
   const roles = box.roles.slice(0, ROLES).join(", ") + (box.roles.length > ROLES ? ", …" : "");
-  return [count(box.files.length, "node") + (opensHere(box) ? " ▸" : " ↗"), box.label, ...(roles ? ["with " + roles] : [])];
+  return [count(box.files.length, "node") + (opensHere(box) ? " ▸" : " ↗"), box.label, ...(roles ? ["with " + roles] : []), ...failures(box)];
 }
 
 function sizeOf(lines: string[]): Size {
@@ -100,7 +100,7 @@ export class GraphView {
   private readonly stop = new AbortController();
 
   constructor(private readonly picture: Picture, private readonly layout: ReturnType<typeof laidOut>, packages: string[], private readonly actions: Actions,
-    pinned: number | undefined, description: string) {
+    pinned: number | undefined, description: string, private readonly opened: string | undefined) {
     this.canvas = h("div", { class: "canvas", tabindex: 0, role: "application", "aria-label": description +
       ". Arrow keys move between boxes, Enter opens a box, plus and minus zoom, 0 shows everything. The list below has the same content." });
     this.info = h("div", { class: "box-info", "aria-live": "polite" });
@@ -125,7 +125,7 @@ export class GraphView {
     const nodes = [...this.picture.boxes.values()].map((box): cytoscape.ElementDefinition => ({
       group: "nodes", data: { id: box.id, package: box.package, kind: box.kind, label: linesOf(box).join("\n"), ...sizes.get(box.id)! },
       position: { ...places.get(box.id)! },
-      classes: [box.fails && "fails", box.missing && "missing", box.unused && "unused", box.opens !== undefined && (opensHere(box) ? "opens" : "link"),
+      classes: [fails(box) && "fails", fails(box) && box.missing > 0 && "missing", box.unused && "unused", box.opens !== undefined && (opensHere(box) ? "opens" : "link"),
         pinned !== undefined && box.files.length === 1 && box.files[0] === pinned && "pinned"].filter(Boolean).join(" "),
     }));
     const edges = [...this.picture.arrows].map(([id, arrow]): cytoscape.ElementDefinition => {
@@ -204,13 +204,23 @@ export class GraphView {
     const box = cy.nodes().boundingBox({});
     const whole = Math.min(1.5, (cy.width() - 30) / box.w, (cy.height() - 30) / box.h);
     const zoom = animated ? whole : Math.max(whole, SMALLEST);
-    const start = cy.nodes(".pinned").length > 0 ? cy.nodes(".pinned")[0].position() : undefined;
+    const about = [...this.picture.boxes.values()].find((box) => this.isAbout(box));
+    const start = about && cy.getElementById(about.id).position();
     const pan = { x: cy.width() / 2 - zoom * (box.x1 + box.w / 2), y: cy.height() / 2 - zoom * (box.y1 + box.h / 2) };
-    if (zoom * box.w > cy.width()) pan.x = start ? cy.width() / 3 - zoom * start.x : 15 - zoom * box.x1;
-    if (zoom * box.h > cy.height()) pan.y = start ? cy.height() / 2 - zoom * start.y : 15 - zoom * box.y1;
+    // As far to the left and to the top as the box is in sight.
+    if (zoom * box.w > cy.width()) pan.x = Math.min(15 - zoom * box.x1, cy.width() * 0.7 - zoom * (start ?? { x: box.x1 }).x);
+    if (zoom * box.h > cy.height()) pan.y = Math.min(15 - zoom * box.y1, cy.height() * 0.7 - zoom * (start ?? { y: box.y1 }).y);
     if (animated && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.cy.animate({ zoom, pan }, { duration: 200 });
     else this.cy.viewport({ zoom, pan });
     this.element.dataset.zoom = zoom.toFixed(2);
+    if (about) this.element.dataset.begins = about.label;
+  }
+
+  /** Whether the picture begins at this box: the one that it is about, or the first that a click brought. */
+  private isAbout(box: Box): boolean {
+    if (this.opened === undefined) return this.cy.getElementById(box.id).hasClass("pinned");
+    const name = this.opened.replace(/^@/, "");
+    return box.label === name || (this.opened[0] !== "@" && box.label.startsWith(name + "."));
   }
 
   private zoom(factor: number): void {
@@ -248,7 +258,7 @@ export class GraphView {
     const [includers, included] = [node.incomers("edge").length, node.outgoers("edge").length];
     const facts: Child = this.actions.facts(box).map((line) => h("span", { class: "faint" }, line + " · "));
     add(this.info, [h("strong", null, box.label), " ",
-      box.fails && h("span", { class: "bad" }, box.missing ? "missing " : "fails "), facts,
+      fails(box) && h("span", { class: "bad" }, box.missing > 0 ? "missing " : "fails "), facts,
       h("span", { class: "faint" }, `includes ${included}, included by ${includers} `),
       address && h("a", { href: "#" + address }, box.files.length > 1 ? "see the list" : "open its page"), " ",
       focus && h("a", { href: "#" + focus }, "only its neighbours")]);

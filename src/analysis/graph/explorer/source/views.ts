@@ -327,7 +327,8 @@ export class Views extends Drawing {
       const [by, includes] = [inventory.includedBy[file], inventory.includes[file]];
       const jump = (text: string, id: string): HTMLElement => h("button", { type: "button", class: "chip", click: () => content.querySelector("#" + id)?.scrollIntoView() }, text);
       const reach = data && reachOf(inventory, data, file);
-      const summary = reach && count(nodes.length, "node") + " and " + count(reach.values, "value");
+      const summary = reach && [count(nodes.length + reach.askers.length, "node"), count(reach.values, "value"),
+        ...(reach.classes.length > 0 ? [count(reach.classes.length, "class name")] : [])].join(", ").replace(/, (?!.*, )/, " and ");
       add(content, h("p", { class: "controls" }, data && jump("sets " + count(data.raw.sets[file].length, "value"), "sets"), jump("includes " + count(includes.length, "class", "classes"), "includes"),
         jump("included by " + count(by.length, "file"), "included-by"), summary && jump("a change reaches " + summary, "reach")));
       if (data) this.sets(content, file, data);
@@ -335,7 +336,8 @@ export class Views extends Drawing {
       entries("Included by " + count(by.length, "file"), "included-by", by, "from");
       if (data && reach) {
         this.section(content, `A change here reaches ${summary}`, [h("div", { id: "users" }, this.links(nodes.slice(0, 24)),
-          nodes.length > 24 && h("p", null, h("a", { href: "#" + address("class", name, { tab: "nodes" }) }, `all ${count(nodes.length, "node")}`))),
+          nodes.length > 24 && h("p", null, h("a", { href: "#" + address("class", name, { tab: "nodes" }) }, `all ${count(nodes.length, "node")}`)),
+          reach.askers.length > 0 && [h("p", null, "By their queries:"), this.links(reach.askers)]),
         h("p", null, ([["set", " is set here. ", " are set here. "], ["reference", " refers to these. ", " refer to these. "],
           ["query", " is a query for these. ", " are queries for these. "]] as const).map(([how, one, many]) => {
           const values = reach.rows.filter((row) => row.how === how).reduce((sum, row) => sum + row.nodes, 0);
@@ -343,7 +345,9 @@ export class Views extends Drawing {
         })),
         reach.rows.length > 0 && table("Values that a change reaches", ["Parameter", "Nodes", "Why"], reach.rows.map(({ path, nodes, how, by }) => () =>
           [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path]))], nodes.toLocaleString("en"),
-            how === "set" ? "this file sets it" : [how === "query" ? "a query asks for " : "refers to ", by !== undefined && this.pathLink(data, by, breakable(data.pathText[by]))]]), undefined, FEW_ROWS)], "reach");
+            how === "set" ? "this file sets it" : [how === "query" ? "a query asks for " : "refers to ", by !== undefined && this.pathLink(data, by, breakable(data.pathText[by]))]]), undefined, FEW_ROWS),
+        reach.classes.length > 0 && [h("p", null, count(reach.classes.length, "class name"), reach.classes.length === 1 ? " refers" : " refer", " to these, so a node can get other classes."),
+          this.referenceTable(data, reach.classes)]], "reach");
       }
       this.findings(content, file);
     }
@@ -354,7 +358,7 @@ export class Views extends Drawing {
     const rows = data.raw.sets[file];
     if (rows.length > 0 || !this.inventory.isNode(file)) this.section(content, "Sets " + count(rows.length, "value"), rows.length === 0 ? h("p", { class: "faint" }, "nothing") : table("What the file sets", ["Parameter", "As written", "Overridden later by", "Place"], rows.map(([path, written, place]) => () => {
       const later = place === null ? [] : data.laterSteps(place);
-      return [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path]))],
+      return [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path])), this.schema(data, path)],
         this.written(data, data.raw.written[written]),
         later.length > 0 && h("details", null, h("summary", null, count(later.length, "layer")), this.history(data, later, path)),
         place !== null && this.placeOf(data, place)];
@@ -364,6 +368,12 @@ export class Views extends Drawing {
       this.section(content, "Merge options", table("Merge options", ["Lists", "Strategy", "Place"],
         options.map(([, pattern, strategy, place]) => () => [breakable(pattern), strategy, place !== null && this.placeOf(data, place)])));
     }
+  }
+
+  /** What the schema of a parameter says. */
+  private schema(data: Values, path: number): HTMLElement | undefined {
+    const text = data.raw.schemas[path];
+    return text === undefined ? undefined : h("div", { class: "faint" }, text);
   }
 
   /** The references to these paths, to paths below them and to their containers. */
@@ -399,9 +409,9 @@ export class Views extends Drawing {
     const crumbs: number[] = [];
     for (let one = path; one > 1; one = data.parent(one)) crumbs.unshift(one);
     const kind = section === 1 ? "export" : "parameter";
-    add(content, h("h1", null, crumbs.length === 0 ? "Parameters" : [h("span", { class: "kind" }, kind), " ",
+    add(content, [h("h1", null, crumbs.length === 0 ? "Parameters" : [h("span", { class: "kind" }, kind), " ",
       crumbs.map((one, depth) => [depth > 0 && h("span", { class: "faint" }, inventory.o.delimiter), h("wbr"),
-        one === path ? data.pathLast[one] : this.pathLink(data, one, data.pathLast[one])])]));
+        one === path ? data.pathLast[one] : this.pathLink(data, one, data.pathLast[one])])]), this.schema(data, path)]);
     const children = (data.pathChildren.get(path) ?? []);
     const leaves = (path: number): number => {
       const below = data.pathChildren.get(path);

@@ -3,7 +3,7 @@
 // RECLASS names the program. Where there is no Chromium, the tests are skipped.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -279,6 +279,28 @@ test("what fails is red and has its problem and place", async () => {
   await close(tab);
 });
 
+test("a box of several nodes says how many fail, and only nodes that fail are red", async () => {
+  const files = { "classes/web.yml": "{}", "classes/db.yml": "{}" };
+  for (let at = 0; at < 20; at++) files[`nodes/m${at}.yml`] = `classes: [${at < 18 ? "web" : "db"}${at === 19 ? ", gone" : ""}]\n${at < 3 ? "parameters: {url: '${host}'}\n" : ""}`;
+  const tab = await open(page("failing", "-b", inventory("failing", files)), "graph");
+  await tab.locator(".as-list summary").click();
+  const boxes = tab.locator(".as-list td:first-child");
+  await eventually(async () => assert.ok((await boxes.allInnerTexts()).some((text) => /\(18 nodes, 3 fail\)/.test(text))));
+  assert.deepEqual((await tab.locator(".as-list td:first-child a.bad").allInnerTexts()).sort(), ["gone", "m19"]);
+  await close(tab);
+});
+
+test("what a click opens is in sight, in letters of 11 pixels", async () => {
+  const files = {};
+  for (let at = 0; at < 60; at++) files[`classes/role/p${at}/a.yml`] = files[`classes/role/p${at}/b.yml`] = "{}";
+  for (let at = 0; at < 60; at++) files[`nodes/m${at}.example.com.yml`] = `classes: [role.p${at}.a, role.p${at}.b]\n`;
+  const tab = await open(page("opened", "-b", inventory("opened", files)), "graph&open=role,role.p42");
+  const graph = tab.locator(".graph");
+  await eventually(async () => assert.ok(Number(await graph.getAttribute("data-zoom")) >= 0.85));
+  assert.equal(await graph.getAttribute("data-begins"), "role.p42.a");
+  await close(tab);
+});
+
 test("a large group of nodes leads to its nodes, and says its role", async () => {
   const files = { "classes/role/web.yml": "{}", "classes/role/db.yml": "{}", "classes/common.yml": "{}" };
   for (let at = 0; at < 70; at++) files[`nodes/m${at}.example.com.yml`] = `classes: [common, role.${at % 7 === 0 ? "db" : "web"}]\n`;
@@ -374,7 +396,7 @@ test("a class page: what it sets, includes, who includes it, and what a change r
   const tab = await open(page("reach", "-b", inventory("reach", files)), "class:base");
   const heads = await tab.locator("main h2").allInnerTexts();
   // Each of 12 nodes has port, unused:x, url, twice and the export; 11 have the host, and one node asks for the export.
-  assert.deepEqual(heads.slice(0, 4), ["Sets 4 values", "Includes 1 class", "Included by 12 files", "A change here reaches 12 nodes and 72 values"]);
+  assert.deepEqual(heads.slice(0, 4), ["Sets 4 values", "Includes 1 class", "Included by 12 files", "A change here reaches 13 nodes and 72 values"]);
   const by = tab.locator("#included-by");
   assert.equal(await by.locator("tbody tr").count(), 10);
   await by.getByRole("button", { name: "show all 12" }).click();
@@ -387,6 +409,40 @@ test("a class page: what it sets, includes, who includes it, and what a change r
   assert.ok(rows.some((row) => /^ports(:\S+)? 1 a query asks for port$/.test(row)), rows.join("\n"));
   assert.ok(!rows.some((row) => row.startsWith("own")), "a value of the node alone");
   await shows(tab, /47 values are set here\. 24 values refer to these\. 1 value is a query for these\./, "#reach");
+  await close(tab);
+});
+
+test("a change reaches inner references, defaults, nodes with queries, and class names", async () => {
+  const base = inventory("effects", {
+    "classes/base.yml": "parameters: {size: small, def: 5}\nexports: {port: 80}\n",
+    "nodes/w1.yml": "classes: [base]\nparameters: {sizes: {small: 1, large: 2}, got: '${sizes:${size}}', d: '${m:zz::${def}}', m: {k: 1}}\n",
+    "nodes/p.yml": "parameters: {q: '$[ exports:port ]', copy: '${q}'}\n",
+    "classes/site/prague.yml": "parameters: {site: lan}\n", "classes/dns/lan.yml": "parameters: {dns: 1}\n",
+    "nodes/x.yml": "classes: [site.prague, 'dns.${site}']\nparameters: {site: mine}\n" });
+  const tab = await open(page("effects", "-b", base), "class:base");
+  await shows(tab, /^A change here reaches 2 nodes and 7 values/, "#reach");
+  const rows = async () => (await tab.locator("#reach tbody tr").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+  const reached = await rows();
+  for (const row of ["size 1 this file sets it", "got 1 refers to size", "d 1 refers to def", "q 1 a query asks for port", "copy 1 refers to q"]) {
+    assert.ok(reached.includes(row), row + " in\n" + reached.join("\n"));
+  }
+  await shows(tab, /By their queries:\s+p/, "#reach");
+  // The node overrides the value later, but not for the class name.
+  await tab.evaluate(() => { location.hash = "#class:site.prague"; });
+  await shows(tab, /^A change here reaches 1 node, 0 values and 1 class name/, "#reach");
+  assert.ok((await rows()).some((row) => row.startsWith("${site} x the class list")), (await rows()).join("\n"));
+  await close(tab);
+});
+
+test("an item of a list that one layer wrote has one layer", async () => {
+  const base = inventory("items", { "classes/a.yml": "parameters: {one: [x, {k: y}], two: [1]}\n",
+    "nodes/n.yml": "classes: [a]\nparameters: {two: [2]}\n" });
+  const tab = await open(page("items", "-b", base), "node:n");
+  const layers = async (path) => tab.locator(`tr[data-path="${path}"] button.steps`).allInnerTexts();
+  for (const path of ["one:0", "one:1:k"]) assert.deepEqual(await layers(path), [], path);
+  assert.deepEqual(await layers("two:0"), ["3 layers"]);
+  await tab.locator("#several").check();
+  await eventually(async () => assert.equal(await tab.locator('tr[data-path^="one:"]').count(), 0));
   await close(tab);
 });
 
@@ -467,6 +523,15 @@ test("a search over several words: a node and a parameter, a node and a class, a
   await tab.getByRole("link", { name: "nginx:listen" }).first().click();
   await shows(tab, /web1\.example\.com/, "h1");
   await eventually(async () => assert.equal(await tab.locator("#search").inputValue(), "", "the next page does not keep the words"));
+  await close(tab);
+});
+
+test("on a phone, no head of a cell lies on another", async () => {
+  const tab = await open(examplePage(), "class:app.nginx", { viewport: { width: 390, height: 844 } });
+  await tab.locator("td[data-head='Overridden later by']:not(:empty)").first().waitFor();
+  const higher = await tab.locator("td[data-head]:not(:first-child)").evaluateAll((cells) => cells.filter((cell) =>
+    cell.clientHeight < parseFloat(getComputedStyle(cell, "::before").height)).map((cell) => cell.dataset.head));
+  assert.deepEqual(higher, []);
   await close(tab);
 });
 
@@ -551,6 +616,23 @@ test("the page of explore is loaded again when a file changes, with the same vie
     writeFileSync(join(base, "classes/app.yml"), "parameters: {port: 8080}\n");
     await tab.waitForFunction(() => document.querySelector("main")?.innerText.includes("8080"), null, { timeout: 30_000 });
     assert.equal(await hash(tab), "#node:web1");
+    // Without its nodes the inventory has no graph, and the error is shown.
+    renameSync(join(base, "nodes"), join(base, "other"));
+    await tab.waitForFunction(() => document.querySelector("h1")?.innerText.includes("cannot be read"), null, { timeout: 30_000 });
+    assert.match(await tab.locator(".problems").innerText(), /nodes.*\(directory-not-found\); /);
+    assert.equal(await tab.evaluate(() => getComputedStyle(document.body).margin), "0px");
+    renameSync(join(base, "other"), join(base, "nodes"));
+    await tab.waitForFunction(() => document.querySelector("main")?.innerText.includes("8080"), null, { timeout: 30_000 });
+    const line = tab.locator("#ended");
+    assert.equal(await line.isVisible(), false);
+    // The server does not answer for a while, and then it is there again.
+    await tab.route("**/state", (route) => route.abort());
+    await line.waitFor({ timeout: 30_000 });
+    assert.match(await line.innerText(), /^The server has ended; this page is as of .*\d\d:\d\d.*\.$/);
+    await tab.unroute("**/state");
+    await line.waitFor({ state: "hidden", timeout: 30_000 });
+    server.kill();
+    await line.waitFor({ timeout: 30_000 });
     await context.close();
   } finally {
     server.kill();

@@ -1,0 +1,74 @@
+//! `reclass impact` names the nodes that a change touches, or that a place of a file has a part in.
+
+use clap::{Arg, Command};
+use reclass::diff::{NAMED, diff};
+use reclass::error::Result;
+use reclass::impact::{ImpactSubject, markdown, of_states, of_subject, text};
+use reclass::report::to_json;
+
+use crate::commands::diff::{own_options, states};
+use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs, usage};
+use crate::manual_page::Manual;
+
+/// The `impact` verb.
+pub const VERB: Verb = Verb {
+    name: "impact",
+    about: "Name the nodes that a change touches, or that depend on a line, class or parameter",
+    manual: Manual {
+        page: "fleet",
+        description: "Prints the nodes, values and applications that differ between two states of the inventory, without their values. For a line of a file, a class or a parameter it prints those that another value there would change.",
+        examples: &[
+            ("The nodes that the last commit touches:", "reclass impact"),
+            (
+                "The nodes that the edits since the last commit touch, for Salt:",
+                "reclass impact HEAD -o list",
+            ),
+            ("The nodes that depend on a line:", "reclass impact classes/app/nginx.yml:6"),
+            ("Those that depend on a class or a parameter:", "reclass impact class:app.nginx"),
+        ],
+        exits: &[("1", "A node breaks, or an unexpected failure.")],
+    },
+    outputs: &["text", "json", "list", "markdown"],
+    arguments,
+    answer: Answering::Opened(answer),
+};
+
+fn arguments(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("old").value_name("A").default_value("HEAD~1").help(
+                "The state before, as in 'reclass diff'; or FILE, FILE:LINE, class:NAME, parameter:PATH",
+            ),
+        )
+        .arg(Arg::new("new").value_name("B").default_value(".").help("The state after"))
+        .arg(node_globs("Consider only these nodes, by name or glob"))
+        .arg(flag("all-nodes", "Name all nodes, however many there are"))
+}
+
+fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
+    let (states, nodes) = (states(question), question.words("nodes"));
+    let own = own_options(question);
+    let impact = match ImpactSubject::parse(states.0) {
+        Some(_) if states.1 != "." => {
+            return Err(usage("a place or a name has no second state: write . before the names of nodes"));
+        }
+        Some(_) if question.output == "markdown" => {
+            return Err(usage("markdown is for the difference of two states"));
+        }
+        Some(subject) => of_subject(question.options, &subject, &nodes)?,
+        None if question.output == "markdown" => {
+            let shows = question.matches.get_flag("show-secrets");
+            let difference = diff(question.options, own.as_deref(), states, &nodes, shows)?;
+            let found = !(difference.broken.is_empty() && difference.unrendered.is_empty());
+            return Ok(Printout { text: markdown(&difference), found, ..Printout::default() });
+        }
+        None => of_states(question.options, own.as_deref(), states, &nodes)?,
+    };
+    let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
+    let text = match question.output {
+        "json" => to_json(&impact),
+        "list" => impact.list(),
+        _ => text(&impact, named),
+    };
+    Ok(Printout { text, found: !impact.is_subject && !impact.breaks.is_empty(), ..Printout::default() })
+}

@@ -1,0 +1,283 @@
+"""Counts the answers of all workers of a master, and writes the numbers for Prometheus.
+
+Each process has a file of counters in the cache of the master, mapped into its memory, so that a count is no
+call of the system. It holds a lock on the file as long as it lives. Who reads adds the counters of the dead
+to a total.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import fcntl
+import json
+import mmap
+import os
+import struct
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+BOUNDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""The upper bounds of the histogram, in seconds."""
+
+_ANSWERS = tuple((what, how) for what in ("pillar", "top") for how in ("remembered", "computed"))
+# The answers, the nanoseconds of all, and the histogram, whose last part has no bound.
+_FORM = struct.Struct(f"<{len(_ANSWERS) + 1 + len(BOUNDS) + 1}Q")
+_TIME, _HISTOGRAM = len(_ANSWERS), len(_ANSWERS) + 1
+_PLACES = {(what, how == "remembered"): place for place, (what, how) in enumerate(_ANSWERS)}
+_TOTAL = "total"
+# The errors by code come after the numbers, as JSON with a zero behind it.
+_SIZE = 8192
+
+
+class _Counters:
+    """The counters of one file."""
+
+    def __init__(self, file: int) -> None:
+        self.file = file
+        if os.fstat(file).st_size != _SIZE:
+            # On a full disk, a write to memory without a place on the disk would end the process.
+            os.posix_fallocate(file, 0, _SIZE)
+        self.memory = mmap.mmap(file, _SIZE)
+        self.read()
+
+    def read(self) -> None:
+        self.numbers = list(_FORM.unpack_from(self.memory))
+        end = self.memory.find(b"\0", _FORM.size)
+        try:
+            self.errors: dict[str, int] = json.loads(self.memory[_FORM.size : end])
+        except ValueError:
+            # There are none, or a process ended while it wrote.
+            self.errors = {}
+
+    def write(self) -> None:
+        _FORM.pack_into(self.memory, 0, *self.numbers)
+
+    def write_errors(self) -> None:
+        data = json.dumps(self.errors).encode() + b"\0"
+        if len(data) <= _SIZE - _FORM.size:
+            self.memory[_FORM.size : _FORM.size + len(data)] = data
+
+    def close(self) -> None:
+        self.memory.close()
+        os.close(self.file)
+
+    def add(self, other: _Counters) -> None:
+        self.numbers = [one + more for one, more in zip(self.numbers, other.numbers, strict=True)]
+        for code, count in other.errors.items():
+            self.errors[code] = self.errors.get(code, 0) + count
+
+
+class _Process:
+    """The counters of this process; ``None`` before the first answer, and where no file can be made."""
+
+    counters: _Counters | None = None
+    is_open = False
+    was_remembered: Callable[[], bool]
+
+
+def _forked() -> None:
+    # The file is that of the parent.
+    _Process.counters, _Process.is_open = None, False
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def counted(what: str, opts: Mapping[str, Any], answer: Callable[[], Any]) -> Any:
+    """The answer of the engine, counted. Where no counter can be written, it is not."""
+    begun = time.perf_counter_ns()
+    code = "internal"
+    try:
+        given = answer()
+        code = ""
+        return given
+    except Exception as error:
+        code = str(getattr(error, "code", code))
+        raise
+    finally:
+        took = time.perf_counter_ns() - begun
+        counters = _of_this_process(opts)
+        if counters is not None:
+            _count(counters, what, code, took)
+
+
+def _count(counters: _Counters, what: str, code: str, took: int) -> None:
+    if code:
+        counters.errors[code] = counters.errors.get(code, 0) + 1
+        counters.write_errors()
+    else:
+        counters.numbers[_PLACES[what, _Process.was_remembered()]] += 1
+    counters.numbers[_TIME] += took
+    counters.numbers[_HISTOGRAM + bisect.bisect_left(BOUNDS, took / 1e9)] += 1
+    counters.write()
+
+
+def _of_this_process(opts: Mapping[str, Any]) -> _Counters | None:
+    if not _Process.is_open:
+        from saltext.reclass._engine import was_remembered
+
+        _Process.is_open, _Process.was_remembered = True, staticmethod(was_remembered)
+        # The cache may be read-only. Then nothing is counted.
+        with contextlib.suppress(OSError):
+            # In `salt-ssh`, root answers with the cache of the master, whose user could not use its files.
+            cache = Path(str(opts["cachedir"]))
+            if os.geteuid() != 0 or not cache.exists() or cache.stat().st_uid == 0:
+                _Process.counters = _opened(_folder(opts) / str(os.getpid()))
+    return _Process.counters
+
+
+def _folder(opts: Mapping[str, Any]) -> Path:
+    folder = Path(str(opts["cachedir"]), "reclass", "metrics")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _opened(path: Path, mode: int = fcntl.LOCK_SH) -> _Counters:
+    """The counters of a file, locked. A file that was removed while this process waited is made again."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, mode)
+            if os.fstat(file).st_nlink:
+                return _Counters(file)
+        except OSError:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def summed(opts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counters of all processes of the master, those that ended included."""
+    folder = _folder(opts)
+    total = _opened(folder / _TOTAL, fcntl.LOCK_EX)
+    try:
+        living = list(_living(folder, total))
+        for counters in living:
+            total.add(counters)
+        numbers, errors = total.numbers, total.errors
+    finally:
+        total.close()
+    answers: dict[str, dict[str, int]] = {}
+    for (what, how), number in zip(_ANSWERS, numbers, strict=False):
+        answers.setdefault(what, {})[how] = number
+    buckets, below = {}, 0
+    for bound, number in zip([*map(str, BOUNDS), "+Inf"], numbers[_HISTOGRAM:], strict=True):
+        below += number
+        buckets[bound] = below
+    return {
+        "processes": len(living),
+        "answers": answers,
+        "errors": dict(sorted(errors.items())),
+        "seconds": {"sum": numbers[_TIME] / 1e9, "count": below, "buckets": buckets},
+    }
+
+
+def _living(folder: Path, total: _Counters) -> Iterator[_Counters]:
+    """The counters of processes that live. Those of the others go to the total."""
+    for path in folder.iterdir():
+        if not path.name.isdigit():
+            continue
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            counters = _Counters(file)
+        except (OSError, ValueError):
+            os.close(file)
+            continue
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield counters
+        else:
+            # It may have counted once more before it ended.
+            counters.read()
+            total.add(counters)
+            total.write()
+            total.write_errors()
+            path.unlink(missing_ok=True)
+        counters.close()
+
+
+def text(stats: Mapping[str, Any]) -> str:
+    """The numbers in the text format of Prometheus."""
+    lines: list[str] = []
+
+    def metric(name: str, kind: str, help_: str, *samples: tuple[str, Mapping[str, Any], Any]) -> None:
+        lines.extend([f"# HELP reclass_{name} {help_}", f"# TYPE reclass_{name} {kind}"])
+        for suffix, labels, value in samples:
+            given = ",".join(f"{label}={_quoted(str(text))}" for label, text in labels.items())
+            lines.append(f"reclass_{name}{suffix}{f'{{{given}}}' if given else ''} {value}")
+
+    answers = stats["answers"]
+    metric(
+        "answers_total",
+        "counter",
+        "Pillars and tops that were answered.",
+        *(("", {"what": what, "how": how}, answers[what][how]) for what, how in _ANSWERS),
+    )
+    metric(
+        "errors_total",
+        "counter",
+        "Pillars and tops that failed, by code.",
+        *(("", {"code": code}, number) for code, number in stats["errors"].items()),
+    )
+    seconds = stats["seconds"]
+    metric(
+        "answer_seconds",
+        "histogram",
+        "Times of answers and errors.",
+        *(("_bucket", {"le": bound}, number) for bound, number in seconds["buckets"].items()),
+        ("_sum", {}, seconds["sum"]),
+        ("_count", {}, seconds["count"]),
+    )
+    metric("processes", "gauge", "Processes that answer.", ("", {}, stats["processes"]))
+    inventories = stats["inventories"]
+    metric(
+        "revision_info",
+        "gauge",
+        "The state that is served.",
+        *(("", {"inventory": one["source"], "revision": one["revision"]}, 1) for one in inventories),
+    )
+    for name, help_ in (
+        ("age_seconds", "Seconds since the last fetch."),
+        ("stale", "Whether the last fetch failed."),
+        ("nodes", "Nodes of the inventory."),
+        ("nodes_failing", "Nodes that have no pillar."),
+        ("drift_minions", "Minions whose pillar differed, as reclass.drift found last."),
+        ("drift_timestamp_seconds", "When reclass.drift found it."),
+    ):
+        known = [one for one in inventories if one.get(name) is not None]
+        if known:
+            metric(name, "gauge", help_, *(("", {"inventory": one["source"]}, one[name]) for one in known))
+    return "\n".join([*lines, ""])
+
+
+def _quoted(label: str) -> str:
+    escaped = label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def write(path: str, stats: Mapping[str, Any]) -> None:
+    """Replaces the file for node_exporter, which reads files that end with ``.prom``."""
+    new = f"{path}.new"
+    Path(new).write_text(text(stats), encoding="utf-8")
+    os.replace(new, path)
+
+
+def of_inventory(source: str, revision: str, states: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is served of one inventory. ``states`` are its repositories and its etcd."""
+    now = time.time()
+    ages = [max(0, round(now - one["fetched"])) for one in states if one["fetched"] is not None]
+    return {
+        "source": source,
+        "revision": revision,
+        "age_seconds": max(ages, default=None),
+        "stale": int(any(one["stale"] for one in states)),
+    }

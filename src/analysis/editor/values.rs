@@ -1,0 +1,20 @@
+//! The parameters of a node as an editor may show them.
+
+use crate::analysis::explain::{ValuePlaces, shown};
+use crate::base::value::Value;
+use crate::engine::Inventory;
+use crate::engine::answer::NodeInfo;
+use crate::engine::context::NodeRequest;
+use crate::output::redact::Redaction;
+
+/// The parameters in the answer for a node with hidden secrets. `None` if its layers are not known any more.
+pub fn shown_parameters(inventory: &Inventory, info: &NodeInfo, redaction: &Redaction) -> Option<Value> {
+    if redaction.secrets.is_none() {
+        return Some(info.parameters.clone());
+    }
+    let found = inventory.inspect(|computation| {
+        let layers = computation.layers(NodeRequest::plain(&info.name)).ok()?;
+        Some(shown(Some(&ValuePlaces::new(computation, &layers)), redaction, false, &[], &info.parameters))
+    });
+    found.ok().flatten()
+}

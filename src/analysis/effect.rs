@@ -1,0 +1,168 @@
+//! What an edit does to the nodes: how many change, and which break.
+//!
+//! Only the nodes that the edit can touch are rendered, with the input as it is and as it would be. If their
+//! exports change, all nodes are, because queries may ask for them.
+
+use crate::analysis::diff::{Renderer, differ};
+use crate::base::error::{Fault, Result};
+use crate::base::parallel::{both, each};
+use crate::base::path::split_path;
+use crate::base::secrets::Secrets;
+use crate::base::settings::Settings;
+use crate::base::value::{Text, Value};
+use crate::engine::Inventory;
+use crate::engine::answer::NodeInfo;
+use crate::engine::context::Computation;
+use crate::engine::files::Dependencies;
+use crate::output::wire;
+use crate::storage::overlay::Overlay;
+
+/// What an edit does to the nodes.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct EditEffect {
+    /// The nodes that were rendered.
+    pub rendered: usize,
+    /// The number of nodes that change, appear or disappear.
+    pub changed: usize,
+    /// The first fault of each node that has an answer now, or is new, and would have none.
+    pub broken: Vec<Fault>,
+}
+
+/// The nodes that an edit can touch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Touched<'a> {
+    /// A node.
+    Node(&'a str),
+    /// The nodes that have a class, or ask for it.
+    OfClass(&'a str),
+    /// All nodes.
+    All,
+}
+
+/// The effect of an input in another state. `None` if the inventory gives no answer for any node as it is.
+pub(crate) fn effect(
+    settings: &Settings,
+    overlay: Overlay,
+    touched: Touched<'_>,
+) -> Result<Option<EditEffect>> {
+    let (old, new) = both(|| Inventory::once(settings, None), || Inventory::once(settings, Some(overlay)));
+    // Nothing that renders now can break.
+    let Some(old) = old.ok().filter(|old| old.nodes().is_ok()) else { return Ok(None) };
+    let new = new?;
+    let effect = old.inspect(|before| {
+        new.inspect(|now| {
+            let mut found = render(before, now, &names(before, now, touched));
+            if !matches!(touched, Touched::All) && found.iter().any(|node| node.exports_differ) {
+                found = render(before, now, &names(before, now, Touched::All));
+            }
+            let changed = found.iter().filter(|node| node.changed).count();
+            let rendered = found.len();
+            let broken = found.into_iter().filter_map(|node| node.broken).collect();
+            EditEffect { rendered, changed, broken }
+        })
+    })??;
+    Ok(Some(effect))
+}
+
+/// The names of the nodes to render, of both states. A node whose classes cannot be ordered may have any class.
+fn names(before: &Computation<'_>, now: &Computation<'_>, touched: Touched<'_>) -> Vec<Text> {
+    let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());
+    let mut names: Vec<Text> = match touched {
+        Touched::Node(name) => vec![name.into()],
+        Touched::OfClass(_) | Touched::All => all.cloned().collect(),
+    };
+    names.sort_unstable();
+    names.dedup();
+    let Touched::OfClass(class) = touched else { return names };
+    let context = before.context();
+    let has_class = each(
+        before.settings.threads,
+        &names,
+        || Renderer::new(context.computation()),
+        |renderer, name| {
+            let (layers, own) = renderer.layers_with_inputs(name);
+            // A pattern may match a class that appears.
+            let asks = |all: &Dependencies| {
+                !all.patterns.is_empty() || all.classes.iter().any(|asked| *asked.name == *class)
+            };
+            asks(&own)
+                || layers.map_or(true, |layers| {
+                    let steps = layers.linearization.sequence.steps();
+                    steps.iter().any(|step| {
+                        asks(&step.added.dependencies)
+                            || step.added.included.iter().any(|one| *one.name == *class)
+                    })
+                })
+        },
+        |_| false,
+    );
+    names.into_iter().zip(has_class).filter_map(|(name, has_class)| has_class.then_some(name)).collect()
+}
+
+/// What happens to one node.
+struct NodeEffect {
+    changed: bool,
+    exports_differ: bool,
+    broken: Option<Fault>,
+}
+
+fn render(before: &Computation<'_>, now: &Computation<'_>, names: &[Text]) -> Vec<NodeEffect> {
+    let (old, new) = (before.context(), now.context());
+    let secrets = Secrets::of(now.settings);
+    each(
+        now.settings.threads,
+        names,
+        || (Renderer::new(old.computation()), Renderer::new(new.computation())),
+        |(old, new), name| {
+            let mut effect = node(old, new, name);
+            if let Some(fault) = &mut effect.broken {
+                fault.redact_query(&secrets, new.delimiter());
+            }
+            effect
+        },
+        |_| false,
+    )
+}
+
+fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeEffect {
+    let (before, now) = (old.render(name), new.render(name));
+    let exports_differ = exports(before.as_ref()) != exports(now.as_ref());
+    let changed = match (&before, &now) {
+        (Some(Ok(before)), Some(Ok(now))) => differ(before, now),
+        (Some(Err(_)), Some(Err(_))) | (None, None) => false,
+        _ => true,
+    };
+    let fault = match now {
+        Some(Ok(now)) => not_carried(new, &now),
+        Some(Err(error)) => error.into_faults().into_iter().next(),
+        None => None,
+    };
+    let was_given = || match &before {
+        Some(Ok(before)) => not_carried(old, before).is_none(),
+        Some(Err(_)) => false,
+        None => true,
+    };
+    let broken = fault.filter(|_| was_given());
+    NodeEffect { changed, exports_differ, broken }
+}
+
+/// What queries of other nodes see of an answer.
+fn exports(answer: Option<&Result<NodeInfo>>) -> Option<(&Value, &Value)> {
+    let info = answer?.as_ref().ok()?;
+    info.exports.as_map().is_some_and(|map| !map.is_empty()).then_some((&info.exports, &info.environment))
+}
+
+/// The first fault of a value that Salt cannot carry to a minion.
+pub(super) fn not_carried(renderer: &Renderer<'_>, node: &NodeInfo) -> Option<Fault> {
+    let delimiter = renderer.delimiter();
+    let carry = |value: &Value, root| wire::carry(value, root, delimiter).err();
+    let error = carry(&node.parameters, "parameters").or_else(|| carry(&node.environment, "environment"))?;
+    let mut fault = error.into_faults().into_iter().next()?;
+    fault.node = Some(node.name.clone());
+    let path = fault.path.as_deref().map(|path| split_path(path, delimiter));
+    let place = path.and_then(|path| renderer.computation().locate_value(&node.name, None, &path));
+    if let (None, Some((site, chain))) = (&fault.site, place) {
+        (fault.site, fault.chain) = (Some(site), chain);
+    }
+    Some(fault)
+}

@@ -1,0 +1,183 @@
+"""The counters of several processes are summed, and no count of a process that ended is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from saltext.reclass import ReclassError, _metrics, _salt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MONITORING = Path(__file__).resolve().parent.parent.parent / "examples/monitoring"
+
+
+def master(base: Path, tmp_path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a master, and the settings of an inventory."""
+    return (
+        {"cachedir": str(tmp_path / "cache"), "__role": "master", "id": "master"},
+        {"inventory_base_uri": str(base), "metrics_file": str(tmp_path / "reclass.prom")},
+    )
+
+
+def in_child(work: Callable[[], Any]) -> int:
+    """A child that works, and then waits for its end."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os.write(writing, b"x")
+            time.sleep(60)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    assert os.read(reading, 1) == b"x"
+    os.close(reading)
+    return child
+
+
+def test_all_processes_are_summed(write: Callable[[dict[str, str]], Path], tmp_path: Path) -> None:
+    base = write({"nodes/web1": "parameters: {a: 1}", "nodes/bad": "classes: [gone]"})
+    opts, settings = master(base, tmp_path)
+
+    def ask() -> None:
+        for _ in range(3):
+            _salt.pillar("web1", {}, (), settings, opts)
+        with pytest.raises(ReclassError):
+            _salt.pillar("bad", {}, (), settings, opts)
+
+    expected = {"pillar": {"remembered": 2, "computed": 1}, "top": {"remembered": 0, "computed": 0}}
+    children = [in_child(ask)]
+    stats = _metrics.summed(opts)
+    assert stats["answers"] == expected
+    assert stats["errors"] == {"class-not-found": 1}
+    assert stats["processes"] == 1
+    # A child of a worker counts in its own file, and remembers what its parent does.
+    children.append(in_child(lambda: (ask(), os.waitpid(in_child_that_ends(ask), 0))))
+    children.append(in_child(ask))
+    for _ in range(2):
+        stats = _metrics.summed(opts)
+        assert stats["answers"]["pillar"] == {"remembered": 9, "computed": 3}
+        assert stats["errors"] == {"class-not-found": 4}
+        assert stats["seconds"]["count"] == 16
+        assert stats["seconds"]["buckets"]["+Inf"] == 16
+        assert 0 < stats["seconds"]["sum"] < 60
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    for _ in range(2):
+        stats = _metrics.summed(opts)
+        assert stats["answers"]["pillar"] == {"remembered": 9, "computed": 3}
+        assert stats["processes"] == 0
+    assert [path.name for path in (tmp_path / "cache/reclass/metrics").iterdir()] == ["total"]
+
+
+def in_child_that_ends(work: Callable[[], Any]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def test_nothing_is_counted_without_the_setting(
+    write: Callable[[dict[str, str]], Path], tmp_path: Path
+) -> None:
+    opts, settings = master(write({"nodes/web1": "parameters: {a: 1}"}), tmp_path)
+    del settings["metrics_file"]
+    _salt.pillar("web1", {}, (), settings, opts)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_count_costs_little(tmp_path: Path) -> None:
+    opts = {"cachedir": str(tmp_path)}
+    _metrics.counted("pillar", opts, dict)
+    times = []
+    for _ in range(20):
+        begun = time.perf_counter()
+        for _ in range(1000):
+            _metrics.counted("pillar", opts, dict)
+        times.append((time.perf_counter() - begun) / 1000)
+    # It takes some 3 µs on an idle machine.
+    assert min(times) < 30e-6
+    os.unlink(tmp_path / "reclass/metrics" / str(os.getpid()))
+
+
+STATS = {
+    "processes": 2,
+    "answers": {"pillar": {"remembered": 5, "computed": 1}, "top": {"remembered": 0, "computed": 2}},
+    "errors": {"class-not-found": 3},
+    "seconds": {"sum": 0.5, "count": 11, "buckets": {"0.1": 10, "+Inf": 11}},
+    "inventories": [
+        {
+            "source": 'a "quoted" name',
+            "revision": "a1b2 of main",
+            "age_seconds": None,
+            "stale": 0,
+            "nodes": 4,
+            "nodes_failing": 1,
+            "drift_minions": 2,
+            "drift_timestamp_seconds": 1000000000,
+        }
+    ],
+}
+
+
+def test_the_text_is_that_of_prometheus(tmp_path: Path) -> None:
+    path = tmp_path / "reclass.prom"
+    _metrics.write(str(path), STATS)
+    text = path.read_text()
+    assert 'reclass_answers_total{what="pillar",how="remembered"} 5\n' in text
+    assert 'reclass_errors_total{code="class-not-found"} 3\n' in text
+    assert 'reclass_answer_seconds_bucket{le="+Inf"} 11\n' in text
+    assert 'reclass_nodes_failing{inventory="a \\"quoted\\" name"} 1\n' in text
+    assert 'reclass_drift_minions{inventory="a \\"quoted\\" name"} 2\n' in text
+    assert "reclass_age_seconds" not in text
+    sample = re.compile(r'reclass_\w+(\{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\})? [0-9.]+')
+    lines = [line for line in text.splitlines() if not line.startswith("# ")]
+    assert all(sample.fullmatch(line) for line in lines), lines
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_rules_and_dashboard_name_metrics_that_there_are() -> None:
+    one = {**STATS["inventories"][0], "age_seconds": 1}  # type: ignore[index]
+    known = set(
+        re.findall(
+            r"^(reclass_\w+?)(?:_sum|_count)?[{ ]", _metrics.text({**STATS, "inventories": [one]}), re.M
+        )
+    )
+    for name in ("reclass.rules.yml", "grafana.json"):
+        text = (MONITORING / name).read_text()
+        named = set(re.findall(r"\breclass_\w+", text))
+        assert named
+        assert named <= known, name
+    json.loads((MONITORING / "grafana.json").read_text())
+
+
+@pytest.mark.needs("promtool", bool(shutil.which("promtool")), "install the package prometheus of Debian")
+def test_promtool_takes_rules_and_metrics(tmp_path: Path) -> None:
+    for command in (["check", "rules", "reclass.rules.yml"], ["test", "rules", "reclass.test.yml"]):
+        done = subprocess.run(
+            ["promtool", *command], cwd=MONITORING, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(
+        ["promtool", "check", "metrics"],
+        input=_metrics.text(STATS),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
