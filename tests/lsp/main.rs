@@ -211,6 +211,20 @@ fn completion_knows_openings_and_escapes() {
 }
 
 #[test]
+fn completion_knows_the_operands_of_queries() {
+    let files = format!("{SMALL}=== nodes/web3.yml\nexports: {{site: {{port: 81, password: hunter23}}}}\n");
+    let shown = |query: &str| {
+        completions_in(&files, "nodes/web1.yml", &format!("classes: [site]\nparameters:\n  a: $[ {query}\n"))
+    };
+    assert!(shown("$0 ]").starts_with("exports:=an export of each node self:=a parameter of this node"));
+    assert!(shown("+$0").contains("+IgnoreErrors=without the nodes"));
+    assert_eq!(shown("exports:$0 ]"), "site=a mapping");
+    assert_eq!(shown("exports:site:$0"), "site:password=*** site:port=81");
+    assert_eq!(shown("exports:site if exports:site:port == self:db:$0 ]"), "db:password=*** db:host=db1");
+    assert_eq!(shown("exports:site ] $0"), "");
+}
+
+#[test]
 fn completion_knows_grains_and_settings() {
     let settings = "\
 grains: [os, 'locale_info:*', 'disks:first']

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::path::join_path;
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
-use crate::base::value::Key;
+use crate::base::value::{Key, Text};
 use crate::model::merge::Prefixes;
 use crate::yaml::is_break;
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
@@ -175,7 +175,17 @@ fn is_comment(text: &str, offset: usize) -> bool {
 
 /// The offset behind the opening of the innermost reference that is open at an offset of a line.
 pub fn open_reference(text: &str, offset: usize, settings: &Settings) -> Option<usize> {
-    let (open, close) = &settings.reference_sentinels;
+    open_within(text, offset, &settings.reference_sentinels)
+}
+
+/// The offset of the word at an offset, if a query is open there.
+pub fn open_query(text: &str, offset: usize, settings: &Settings) -> Option<usize> {
+    let start = open_within(text, offset, &settings.export_sentinels)?;
+    let word = text[start..offset].rfind(char::is_whitespace);
+    Some(word.map_or(start, |at| start + at + 1))
+}
+
+fn open_within(text: &str, offset: usize, (open, close): &(Text, Text)) -> Option<usize> {
     let before = text.get(..offset)?;
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
     // The cursor may stand within the opening.

@@ -1,16 +1,18 @@
-//! Completion: class names by segment, paths of references with their values, grains, keys that other files and
-//! schemas have, sections, and the openings of references and queries with their escapes.
+//! Completion: class names by segment, paths of references with their values, grains, the operands of queries, keys
+//! that other files and schemas have, sections, and the openings of references and queries with their escapes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionTextEdit, Documentation, MarkupContent, MarkupKind,
     TextEdit,
 };
-use reclass::editor::{KeyPlace, NameList, key_place_at, list_at, open_reference, schema_keys};
+use reclass::editor::{
+    KeyPlace, KnownKey, NameList, key_place_at, list_at, open_query, open_reference, schema_keys,
+};
 use reclass::explain::Description;
 use reclass::settings::Settings;
-use reclass::value::{Key, Map};
+use reclass::value::{Key, Map, Text};
 use reclass::words::count;
 
 use crate::answers::hover::first_names;
@@ -26,11 +28,22 @@ const SECTIONS: [(&str, &str); 5] = [
     ("environment", "the environment of the node"),
 ];
 
+/// What an operand of a query begins with, and the options of a query, with what they are for.
+const OPERANDS: [(&str, &str); 4] = [
+    ("exports", "an export of each node"),
+    ("self", "a parameter of this node"),
+    ("+AllEnvs", "nodes of all environments"),
+    ("+IgnoreErrors", "without the nodes whose exports fail"),
+];
+
 /// The completions at a place.
 pub fn completion(place: &Cursor<'_>) -> Vec<CompletionItem> {
     let settings = place.workspace.inventory.settings();
     if let Some(start) = open_reference(place.text, place.offset, settings) {
         return references(place, start).into_iter().chain(grains(place, start)).collect();
+    }
+    if let Some(start) = open_query(place.text, place.offset, settings) {
+        return operands(place, start);
     }
     let begun = openings(place);
     if !begun.is_empty() {
@@ -137,6 +150,37 @@ fn references(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
         .collect()
 }
 
+/// What a query can name from `start` on: exports that files have, parameters of the node itself, and options.
+fn operands(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
+    let delimiter = &*place.workspace.inventory.settings().delimiter;
+    let written = &place.text[start..place.offset];
+    let Some((first, path)) = written.split_once(delimiter) else {
+        let options = OPERANDS.iter().map(|(text, about)| {
+            let is_option = text.starts_with('+');
+            let text = if is_option { (*text).to_owned() } else { format!("{text}{delimiter}") };
+            let item = item(place, start, &text, CompletionItemKind::KEYWORD);
+            CompletionItem { detail: Some((*about).to_owned()), ..item }
+        });
+        return options.collect();
+    };
+    match first.to_lowercase().as_str() {
+        "self" => references(place, place.offset - path.len()),
+        "exports" => exports(place, place.offset - path.len()),
+        _ => Vec::new(),
+    }
+}
+
+/// The exports that files have below the path that is written from `start` on.
+fn exports(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
+    let delimiter = &*place.workspace.inventory.settings().delimiter;
+    let written = &place.text[start..place.offset];
+    let begun = written.rfind(delimiter).map_or("", |at| &written[..at + delimiter.len()]);
+    let above = begun.split(delimiter).filter(|key| !key.is_empty()).map(Into::into).collect();
+    let at = KeyPlace { export: true, path: above, beside: BTreeSet::new(), start };
+    let known = place.workspace.names.keys_at(&at).into_iter();
+    known.map(|(name, known)| known_key(place, &at, &name, &known, &format!("{begun}{name}"))).collect()
+}
+
 /// The grains that references can read, below the path that is written. Where the setting has a pattern, the names are
 /// those that other files refer to.
 fn grains(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
@@ -205,7 +249,7 @@ fn openings(place: &Cursor<'_>) -> Vec<CompletionItem> {
         (&reference.0, format!("{escape}{}", reference.0), "the text itself, no reference"),
         (&query.0, format!("{escape}{}", query.0), "the text itself, no query"),
     ];
-    let begun = |(open, text, about): (&reclass::value::Text, String, &str)| {
+    let begun = |(open, text, about): (&Text, String, &str)| {
         let is_escape = text.starts_with(escape);
         let written = [format!("{escape}{}", first(open)), escape.to_owned(), first(open).to_string()]
             .into_iter()
@@ -221,33 +265,11 @@ fn openings(place: &Cursor<'_>) -> Vec<CompletionItem> {
 
 /// The keys that schemas and other files have at the same path, with the value in the first of the files.
 fn keys(place: &Cursor<'_>, at: &KeyPlace) -> Vec<CompletionItem> {
-    let secrets = place.workspace.redaction().secrets;
-    let mut path: Vec<Key> = at.path.iter().cloned().map(Key::from).collect();
     let known = place.workspace.names.keys_at(at).into_iter();
-    let key = |(name, known): (reclass::value::Text, reclass::editor::KnownKey)| {
-        path.push(Key::from(name.clone()));
-        let is_secret = secrets.covers(&path);
-        path.pop();
+    let key = |(name, known): (Text, KnownKey)| {
         let ending = if known.is_mapping { ":" } else { ": " };
-        let kind = if known.is_mapping { CompletionItemKind::MODULE } else { CompletionItemKind::PROPERTY };
-        let detail = match &known.value {
-            Some(value) => Some(in_words(value, is_secret)),
-            None => known.is_mapping.then(|| "a mapping".to_owned()),
-        };
-        let files: Vec<&str> = known.files.iter().map(|name| &**name).collect();
-        let files = format!(
-            "{} {}: {}",
-            files.len(),
-            if files.len() == 1 { "file" } else { "files" },
-            first_names(&files)
-        );
-        CompletionItem {
-            label: name.to_string(),
-            filter_text: Some(name.to_string()),
-            detail,
-            documentation: Some(documentation(files)),
-            ..item(place, at.start, &format!("{name}{ending}"), kind)
-        }
+        let item = known_key(place, at, &name, &known, &format!("{name}{ending}"));
+        CompletionItem { label: name.to_string(), filter_text: Some(name.to_string()), ..item }
     };
     let mut items: Vec<CompletionItem> = known.map(key).collect();
     let described = place.node().map(|node| schema_keys(&place.workspace.inventory, &node, at));
@@ -268,6 +290,20 @@ fn keys(place: &Cursor<'_>, at: &KeyPlace) -> Vec<CompletionItem> {
         });
     }
     items
+}
+
+/// A key that files have, with its value in the first of them.
+fn known_key(place: &Cursor<'_>, at: &KeyPlace, name: &Text, known: &KnownKey, text: &str) -> CompletionItem {
+    let path: Vec<Key> = at.path.iter().chain([name]).cloned().map(Key::from).collect();
+    let is_secret = place.workspace.redaction().secrets.covers(&path);
+    let kind = if known.is_mapping { CompletionItemKind::MODULE } else { CompletionItemKind::PROPERTY };
+    let detail = match &known.value {
+        Some(value) => Some(in_words(value, is_secret)),
+        None => known.is_mapping.then(|| "a mapping".to_owned()),
+    };
+    let files: Vec<&str> = known.files.iter().map(|name| &**name).collect();
+    let files = format!("{}: {}", count(files.len(), "file"), first_names(&files));
+    CompletionItem { detail, documentation: Some(documentation(files)), ..item(place, at.start, text, kind) }
 }
 
 /// The sections at the beginning of a line.
