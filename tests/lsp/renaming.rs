@@ -222,6 +222,19 @@ fn a_name_that_shows_a_secret_is_refused() {
 }
 
 #[test]
+fn a_class_that_a_schema_is_for_keeps_its_name() {
+    let files = |scope: &str| {
+        format!(
+            "=== nodes/n.yml\nclasses: [a$0pp]\n=== classes/app.yml\nparameters: {{port: 80}}\n\
+             === schemas/port.yml\nx-reclass: {{classes: {scope}}}\ntype: integer\n"
+        )
+    };
+    let reason = refused(&files("[db, app]"), "application");
+    assert!(reason.contains("schemas/port.yml names it: change the schema first"), "{reason}");
+    assert_eq!(refused(&files("'app*'"), "application"), "");
+}
+
+#[test]
 fn a_name_that_a_schema_knows_or_refuses_is_refused() {
     let files = |key: &str, schema: &str| {
         format!(

@@ -77,8 +77,8 @@ pub fn edited(text: &str, edits: &[(Range<usize>, String)]) -> String {
 ///
 /// # Errors
 ///
-/// The reason, as a sentence for people: the new name is taken or no name of a class, a pattern, a reference or a
-/// class mapping names the class, or a value of a node would change.
+/// The reason, as a sentence for people: the new name is taken or no name of a class, a pattern, a reference, a
+/// class mapping or the scope of a schema names the class, or a value of a node would change.
 pub fn rename_class(
     inventory: &Inventory,
     after: &Inventory,
@@ -142,6 +142,10 @@ impl ClassRenaming<'_> {
             if name == old {
                 return Err(format!("the class mapping '{mapping}' names it: change the setting first"));
             }
+        }
+        let schemas = Schemas::of_computation(self.computation).map_err(|error| concise(&error))?;
+        if let Some(reason) = schemas.and_then(|schemas| schemas.class_objection(old, new)) {
+            return Err(reason);
         }
         let mut renaming = Renaming { moved: Some(self.moved(own)?), ..Renaming::default() };
         let classes = self.survey.class_files();

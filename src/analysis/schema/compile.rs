@@ -38,6 +38,11 @@ impl ParameterSchema {
         !self.nodes.is_empty() || !self.classes.is_empty()
     }
 
+    /// Whether its scope has one of two names of a class and not the other.
+    pub fn tells_apart(&self, one: &str, other: &str) -> bool {
+        self.classes.iter().any(|glob| glob.matches(one) != glob.matches(other))
+    }
+
     /// Whether it is for a node with these classes.
     pub fn is_for<C: AsRef<str>>(&self, node: &str, classes: &[C]) -> bool {
         (self.nodes.is_empty() || self.nodes.iter().any(|glob| glob.matches(node)))

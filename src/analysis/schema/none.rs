@@ -49,6 +49,10 @@ impl Schemas {
         match *self {}
     }
 
+    pub(crate) fn class_objection(&self, _: &str, _: &str) -> Option<String> {
+        match *self {}
+    }
+
     pub(crate) fn scope<'n>(&self, _: impl IntoIterator<Item = (&'n str, Vec<&'n str>)>) -> Vec<bool> {
         match *self {}
     }

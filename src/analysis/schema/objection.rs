@@ -1,4 +1,4 @@
-//! Finds out why schemas are against a new name of a parameter.
+//! Finds out why schemas are against a new name of a parameter or class.
 
 use std::collections::HashSet;
 
@@ -38,6 +38,15 @@ impl Schemas {
         let place = self.site(&address).map_or(address, |site| site.to_string());
         let path = path.join(&self.delimiter);
         Some(format!("the schema {place} would refuse '{path}' of the node '{}'", old.name))
+    }
+
+    /// The reason against a new name for a class, as a sentence for people: a schema is for the nodes with one of the
+    /// names.
+    pub(crate) fn class_objection(&self, old: &str, new: &str) -> Option<String> {
+        let mut scoped = self.set.schemas.iter().filter(|schema| schema.tells_apart(old, new));
+        let (document, _) = scoped.find_map(|schema| schema.schema.as_ref().ok())?;
+        let file = &self.set.documents[*document].shown;
+        Some(format!("'x-reclass' of the schema {file} names it: change the schema first"))
     }
 
     /// The place where a schema of a node says something about the parameter of one path, and not about the one of
