@@ -3,9 +3,12 @@
 //! Only the nodes that the edit can touch are rendered, with the input as it is and as it would be. If their
 //! exports change, all nodes are, because queries may ask for them.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::analysis::diff::{Renderer, differ};
 use crate::base::error::{Fault, Result};
-use crate::base::parallel::{both, each};
+use crate::base::parallel::each;
 use crate::base::path::split_path;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
@@ -14,6 +17,7 @@ use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::Computation;
 use crate::engine::files::Dependencies;
+use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::output::wire;
 use crate::storage::overlay::Overlay;
 
@@ -35,25 +39,29 @@ pub(crate) enum Touched<'a> {
     Node(&'a str),
     /// The nodes that have a class, or ask for it.
     OfClass(&'a str),
-    /// All nodes.
-    All,
 }
 
 /// The effect of an input in another state. `None` if the inventory gives no answer for any node as it is.
 pub(crate) fn effect(
     settings: &Settings,
-    overlay: Overlay,
+    overlay: &Overlay,
     touched: Touched<'_>,
 ) -> Result<Option<EditEffect>> {
-    let (old, new) = both(|| Inventory::once(settings, None), || Inventory::once(settings, Some(overlay)));
+    let old = Inventory::once(settings, None);
     // Nothing that renders now can break.
     let Some(old) = old.ok().filter(|old| old.nodes().is_ok()) else { return Ok(None) };
-    let new = new?;
     let effect = old.inspect(|before| {
-        new.inspect(|now| {
-            let mut found = render(before, now, &names(before, now, touched));
-            if !matches!(touched, Touched::All) && found.iter().any(|node| node.exports_differ) {
-                found = render(before, now, &names(before, now, Touched::All));
+        let (names, _kept) = match touched {
+            Touched::Node(name) => (vec![name.into()], Vec::new()),
+            Touched::OfClass(class) => nodes_of(before, class),
+        };
+        // Files are read once for both states.
+        Inventory::once(settings, Some((overlay.clone(), &before.inputs.files)))?.inspect(|now| {
+            let mut found = render(before, now, &names);
+            if found.iter().any(|node| node.exports_differ) {
+                let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());
+                let all: BTreeSet<Text> = all.cloned().collect();
+                found = render(before, now, &all.into_iter().collect::<Vec<_>>());
             }
             let changed = found.iter().filter(|node| node.changed).count();
             let rendered = found.len();
@@ -64,39 +72,33 @@ pub(crate) fn effect(
     Ok(Some(effect))
 }
 
-/// The names of the nodes to render, of both states. A node whose classes cannot be ordered may have any class.
-fn names(before: &Computation<'_>, now: &Computation<'_>, touched: Touched<'_>) -> Vec<Text> {
-    let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());
-    let mut names: Vec<Text> = match touched {
-        Touched::Node(name) => vec![name.into()],
-        Touched::OfClass(_) | Touched::All => all.cloned().collect(),
+/// The names of the nodes that have a class or ask for it, and what their classes add, which is computed once as long
+/// as it is kept. A node whose classes cannot be ordered may have any class.
+fn nodes_of(before: &Computation<'_>, class: &str) -> (Vec<Text>, Vec<Arc<Sequence>>) {
+    // A pattern may match a class that appears.
+    let asks = |all: &Dependencies| {
+        !all.patterns.is_empty() || all.classes.iter().any(|asked| *asked.name == *class)
     };
-    names.sort_unstable();
-    names.dedup();
-    let Touched::OfClass(class) = touched else { return names };
+    let adds = |step: &StepAdditions| {
+        asks(&step.dependencies) || step.included.iter().any(|one| *one.name == *class)
+    };
     let context = before.context();
-    let has_class = each(
+    let names: Vec<Text> = before.catalog.nodes.keys().cloned().collect();
+    let sequences = each(
         before.settings.threads,
         &names,
         || Renderer::new(context.computation()),
         |renderer, name| {
             let (layers, own) = renderer.layers_with_inputs(name);
-            // A pattern may match a class that appears.
-            let asks = |all: &Dependencies| {
-                !all.patterns.is_empty() || all.classes.iter().any(|asked| *asked.name == *class)
-            };
-            asks(&own)
-                || layers.map_or(true, |layers| {
-                    let steps = layers.linearization.sequence.steps();
-                    steps.iter().any(|step| {
-                        asks(&step.added.dependencies)
-                            || step.added.included.iter().any(|one| *one.name == *class)
-                    })
-                })
+            let sequence = layers.ok().map(|layers| layers.linearization.sequence);
+            let has = |it: &Arc<Sequence>| asks(&own) || it.steps().iter().any(|step| adds(&step.added));
+            sequence.as_ref().is_none_or(has).then_some(sequence)
         },
         |_| false,
     );
-    names.into_iter().zip(has_class).filter_map(|(name, has_class)| has_class.then_some(name)).collect()
+    let found = names.into_iter().zip(sequences).filter_map(|(name, sequence)| Some((name, sequence?)));
+    let (names, kept): (Vec<_>, Vec<_>) = found.unzip();
+    (names, kept.into_iter().flatten().collect())
 }
 
 /// What happens to one node.

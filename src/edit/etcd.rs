@@ -142,7 +142,7 @@ fn edit(
     let text = after.map(|(_, text)| text.as_bytes());
     let input = OverlaidInput::EtcdKey(format!("{}/{name}", parameters.etcd.prefix()));
     let overlay = Overlay { input, bytes: text.map(Into::into) };
-    let effect = look(settings, overlay, Touched::OfClass(&parameters.class), options)?;
+    let effect = look(settings, &overlay, Touched::OfClass(&parameters.class), options)?;
     if !options.test {
         parameters.etcd.change(&name, before_revision, text)?;
     }

@@ -80,7 +80,7 @@ const MOST_BROKEN: usize = 5;
 /// What an edit does to the nodes. It is an error (`edit-breaks`) if a node breaks, unless it is forced.
 pub(super) fn look(
     settings: &Settings,
-    overlay: Overlay,
+    overlay: &Overlay,
     touched: Touched<'_>,
     options: EditOptions,
 ) -> Result<Option<EditEffect>> {
@@ -159,7 +159,7 @@ impl<'s> EditTree<'s> {
             Touched::OfClass(&name)
         };
         let input = OverlaidInput::File(self.named.join(relative));
-        look(self.settings, Overlay { input, bytes: text.map(Into::into) }, touched, self.options)
+        look(self.settings, &Overlay { input, bytes: text.map(Into::into) }, touched, self.options)
     }
 
     fn edit_at(&self, relative: &Path, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {

@@ -143,7 +143,7 @@ pub struct Checkpoint {
     unsettled: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FileEntry {
     /// Its node or class, known when its layer is first requested.
     item: Option<Arc<CatalogEntry>>,
@@ -183,6 +183,14 @@ impl Files {
             content_changes: AtomicU64::new(0),
             hard_links_seen: AtomicBool::new(false),
         }
+    }
+
+    /// Takes the files that another inventory with the same settings has read. Each is verified before it counts.
+    pub fn take(&self, other: &Files) {
+        let (mut table, known) = (self.table.lock(), other.table.lock());
+        (table.numbers, table.files) = (known.numbers.clone(), known.files.clone());
+        table.files.iter_mut().for_each(|file| file.verified_at = 0);
+        self.versions.store(other.versions.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// The interner of the inventory.

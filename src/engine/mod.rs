@@ -47,6 +47,7 @@ use crate::base::value::{Map, Text, Value};
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
+use crate::engine::files::Files;
 use crate::engine::serving::Serving;
 use crate::engine::sources::ServedState;
 use crate::model::configuration;
@@ -91,12 +92,14 @@ impl Inventory {
         Inventory::open_by(options, revision, OldRules::default())
     }
 
-    /// Opens the inventory of checked settings for one question, with an input in another state.
-    pub(crate) fn once(settings: &Settings, overlay: Option<Overlay>) -> Result<Inventory> {
+    /// Opens the inventory of checked settings for one question; with an input in another state than it has now for
+    /// the inventory whose files these are.
+    pub(crate) fn once(settings: &Settings, overlay: Option<(Overlay, &Files)>) -> Result<Inventory> {
         // Nothing is asked again.
         let settings = Arc::new(Settings { cache: "off".into(), ..settings.clone() });
         let mut database = Database::new(settings.clone(), None)?;
-        if let Some(overlay) = overlay {
+        if let Some((overlay, files)) = overlay {
+            database.inputs.files.take(files);
             database.inputs.set_overlay(overlay);
         }
         let (database, grain_rules) = (Mutex::new(database), GrainRules::of(&settings)?);
