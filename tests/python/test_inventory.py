@@ -10,6 +10,7 @@ import os
 import pickle
 import select
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -180,15 +181,35 @@ def test_mappings_with_the_same_keys_keep_their_own_values_types_and_order(write
         return [repr((inventory.pillar(node), inventory.nodeinfo(node)["parameters"])) for node in nodes]
 
     nodes = [f"n{number:02}" for number in range(len(values))]
-    remembers = Inventory(**settings)
-    before = remembers.cache_info()["objects_memory"]
     from_nothing = answers(Inventory(**settings, cache_size=0))
-    assert remembers.cache_info()["objects_memory"] == before
     assert "{'a': [0, 1], 'b': {'x': [0, 1], 'z': 's'}, 'l': [{'x': 1}, {'x': [1]}]}" in from_nothing[6]
     assert "'ordered': {'b': [1, 1], 'a': [2, 1]}" in from_nothing[6]
     assert "'a': b'\\xff\\x00\\x01'" in from_nothing[12]
+    remembers = Inventory(**settings)
     assert [answers(remembers) for _ in range(4)] == [from_nothing] * 4
-    assert remembers.cache_info()["objects_memory"] > before
+
+
+def test_templates_of_objects_are_kept_unless_nothing_is_cached(write: Write) -> None:
+    base = write(
+        {
+            "classes/c": "parameters: {m: {a: 0, b: {x: 0, z: s}}}",
+            **{f"nodes/n{number}": "classes: [c]" for number in range(4)},
+        }
+    )
+    # In a process of its own: all inventories of one share the templates.
+    code = f"""
+from saltext.reclass import Inventory
+
+def memory(**settings):
+    inventory = Inventory(inventory_base_uri={str(base)!r}, **settings)
+    for number in range(8):
+        inventory.pillar(f"n{{number % 4}}")
+    return inventory.cache_info()["objects_memory"]
+
+assert memory(cache_size=0) == 0
+assert memory() > 0
+"""
+    subprocess.run([sys.executable, "-c", code], cwd="/", check=True, timeout=600)
 
 
 def test_what_objects_are_copied_from_has_a_limit(write: Write) -> None:
