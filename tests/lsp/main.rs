@@ -222,6 +222,11 @@ fn completion_knows_the_operands_of_queries() {
     assert_eq!(shown("exports:site:$0"), "site:password=*** site:port=81");
     assert_eq!(shown("exports:site if exports:site:port == self:db:$0 ]"), "db:password=*** db:host=db1");
     assert_eq!(shown("exports:site ] $0"), "");
+    // A cursor within an opening.
+    for text in ["$$0[ exports:site ]", "$$0{db:host}"] {
+        let shown = completions("nodes/web1.yml", &format!("parameters:\n  a: '{text}'\n"));
+        assert!(shown.starts_with("${}=a reference"), "{text}: {shown}");
+    }
 }
 
 #[test]

@@ -181,7 +181,7 @@ pub fn open_reference(text: &str, offset: usize, settings: &Settings) -> Option<
 /// The offset of the word at an offset, if a query is open there.
 pub fn open_query(text: &str, offset: usize, settings: &Settings) -> Option<usize> {
     let start = open_within(text, offset, &settings.export_sentinels)?;
-    let word = text[start..offset].rfind(char::is_whitespace);
+    let word = text.get(start..offset)?.rfind(char::is_whitespace);
     Some(word.map_or(start, |at| start + at + 1))
 }
 

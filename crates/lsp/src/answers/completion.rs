@@ -39,7 +39,9 @@ const OPERANDS: [(&str, &str); 4] = [
 /// The completions at a place.
 pub fn completion(place: &Cursor<'_>) -> Vec<CompletionItem> {
     let settings = place.workspace.inventory.settings();
-    if let Some(start) = open_reference(place.text, place.offset, settings) {
+    // Between the characters of an opening there is no word yet.
+    let opened = open_reference(place.text, place.offset, settings);
+    if let Some(start) = opened.filter(|start| *start <= place.offset) {
         return references(place, start).into_iter().chain(grains(place, start)).collect();
     }
     if let Some(start) = open_query(place.text, place.offset, settings) {
