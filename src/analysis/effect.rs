@@ -47,7 +47,7 @@ pub(crate) fn effect(
     overlay: &Overlay,
     touched: Touched<'_>,
 ) -> Result<Option<EditEffect>> {
-    let old = Inventory::once(settings, None);
+    let old = Inventory::once(settings);
     // Nothing that renders now can break.
     let Some(old) = old.ok().filter(|old| old.nodes().is_ok()) else { return Ok(None) };
     let effect = old.inspect(|before| {
@@ -56,7 +56,7 @@ pub(crate) fn effect(
             Touched::OfClass(class) => nodes_of(before, class),
         };
         // Files are read once for both states.
-        Inventory::once(settings, Some((overlay.clone(), &before.inputs.files)))?.inspect(|now| {
+        Inventory::once_with(before.settings, overlay.clone(), &before.inputs.files)?.inspect(|now| {
             let mut found = render(before, now, &names);
             if found.iter().any(|node| node.exports_differ) {
                 let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());

@@ -63,6 +63,9 @@ pub struct Inputs {
     pub counters: Counters,
 }
 
+/// The number of buffers in this process.
+static BUFFERS: AtomicU64 = AtomicU64::new(0);
+
 /// How often a listing is repeated if folders change while it runs.
 const ATTEMPTS: usize = 10;
 
@@ -294,7 +297,8 @@ impl Inputs {
         self.set_source(
             path,
             text.map_or(ByteSource::Disk, |text| {
-                let object = format!("buffer {}", self.scan()).into();
+                // Another inventory may take the file over, with a buffer of its own.
+                let object = format!("buffer {}", BUFFERS.fetch_add(1, Ordering::Relaxed)).into();
                 ByteSource::Blob(Arc::new(Blob { object, bytes: text.as_bytes().into() }))
             }),
         );

@@ -92,20 +92,35 @@ impl Inventory {
         Inventory::open_by(options, revision, OldRules::default())
     }
 
-    /// Opens the inventory of checked settings for one question; with an input in another state than it has now for
-    /// the inventory whose files these are.
-    pub(crate) fn once(settings: &Settings, overlay: Option<(Overlay, &Files)>) -> Result<Inventory> {
+    /// Opens the inventory of checked settings for one question.
+    pub(crate) fn once(settings: &Settings) -> Result<Inventory> {
         // Nothing is asked again.
         let settings = Arc::new(Settings { cache: "off".into(), ..settings.clone() });
+        Inventory::of(settings.clone(), Database::new(settings, None)?, None)
+    }
+
+    /// The same, with an input in another state than it has now for the inventory whose files these are.
+    pub(crate) fn once_with(settings: &Settings, overlay: Overlay, files: &Files) -> Result<Inventory> {
+        let settings = Arc::new(settings.clone());
         let mut database = Database::new(settings.clone(), None)?;
-        if let Some((overlay, files)) = overlay {
-            database.inputs.files.take(files);
-            database.inputs.set_overlay(overlay);
-        }
+        database.inputs.files.take(files);
+        database.inputs.set_overlay(overlay);
+        Inventory::of(settings, database, None)
+    }
+
+    /// Another inventory with the same settings. Files that this one has read are not read again, and their layers
+    /// are shared. It has no buffers.
+    pub fn beside(&self) -> Result<Inventory> {
+        let database = Database::new(self.settings.clone(), self.revision.clone())?;
+        database.inputs.files.take(&self.database().inputs.files);
+        Inventory::of(self.settings.clone(), database, self.revision.clone())
+    }
+
+    /// An inventory that answers for the newest commit, whichever one is served.
+    fn of(settings: Arc<Settings>, database: Database, revision: Option<Arc<Revision>>) -> Result<Inventory> {
         let (database, grain_rules) = (Mutex::new(database), GrainRules::of(&settings)?);
-        // An edit looks at the newest commit, whichever one is served.
         let (warnings, notices, serving) = (Vec::new(), notices::Notices::default(), None);
-        Ok(Inventory { settings, warnings, revision: None, database, notices, grain_rules, serving })
+        Ok(Inventory { settings, warnings, revision, database, notices, grain_rules, serving })
     }
 
     fn open_by(options: &Map, revision: Option<Arc<Revision>>, rules: OldRules) -> Result<Inventory> {

@@ -7,7 +7,6 @@ use lsp_types::{
 use reclass::Inventory;
 use reclass::editor::{Item, Renaming, rename_class, rename_parameter};
 use reclass::error::concise;
-use reclass::lint::lint_options;
 
 use crate::answers::definition::class_of_entry;
 use crate::text::uri_of;
@@ -59,8 +58,7 @@ pub fn rename(place: &Cursor<'_>, new: &str) -> Result<WorkspaceEdit, String> {
 
 /// Another inventory with the same options and texts, to try edits.
 pub fn same_inventory(place: &Cursor<'_>) -> Result<Inventory, String> {
-    let after = Inventory::open(&lint_options(&place.workspace.found.options));
-    let after = after.map_err(|error| concise(&error))?;
+    let after = place.workspace.inventory.beside().map_err(|error| concise(&error))?;
     place.workspace.give_texts(&after, place.documents);
     Ok(after)
 }
