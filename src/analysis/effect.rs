@@ -56,7 +56,7 @@ pub(crate) fn effect(
             Touched::OfClass(class) => nodes_of(before, class),
         };
         // Files are read once for both states.
-        Inventory::once_with(before.settings, overlay.clone(), &before.inputs.files)?.inspect(|now| {
+        Inventory::once_with(before.settings, overlay.clone(), before.inputs)?.inspect(|now| {
             let mut found = render(before, now, &names);
             if found.iter().any(|node| node.exports_differ) {
                 let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());

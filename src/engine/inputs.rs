@@ -304,6 +304,14 @@ impl Inputs {
         );
     }
 
+    /// Takes the files that other inputs with the same settings have read, without their buffers.
+    pub fn take_files(&self, other: &Inputs) {
+        self.files.take(&other.files);
+        for path in other.buffers.keys() {
+            self.files.set_source(&path.as_path().into(), ByteSource::Disk);
+        }
+    }
+
     /// Gives an input another state, before the first question.
     pub fn set_overlay(&mut self, overlay: Overlay) {
         if let Some(path) = overlay.file() {

@@ -47,7 +47,7 @@ use crate::base::value::{Map, Text, Value};
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
-use crate::engine::files::Files;
+use crate::engine::inputs::Inputs;
 use crate::engine::serving::Serving;
 use crate::engine::sources::ServedState;
 use crate::model::configuration;
@@ -99,11 +99,11 @@ impl Inventory {
         Inventory::of(settings.clone(), Database::new(settings, None)?, None)
     }
 
-    /// The same, with an input in another state than it has now for the inventory whose files these are.
-    pub(crate) fn once_with(settings: &Settings, overlay: Overlay, files: &Files) -> Result<Inventory> {
+    /// The same, with an input in another state than it has now for the inventory with these inputs.
+    pub(crate) fn once_with(settings: &Settings, overlay: Overlay, inputs: &Inputs) -> Result<Inventory> {
         let settings = Arc::new(settings.clone());
         let mut database = Database::new(settings.clone(), None)?;
-        database.inputs.files.take(files);
+        database.inputs.take_files(inputs);
         database.inputs.set_overlay(overlay);
         Inventory::of(settings, database, None)
     }
@@ -112,7 +112,7 @@ impl Inventory {
     /// are shared. It has no buffers.
     pub fn beside(&self) -> Result<Inventory> {
         let database = Database::new(self.settings.clone(), self.revision.clone())?;
-        database.inputs.files.take(&self.database().inputs.files);
+        database.inputs.take_files(&self.database().inputs);
         Inventory::of(self.settings.clone(), database, self.revision.clone())
     }
 

@@ -41,6 +41,9 @@ pub struct Checked {
     pub generation: u64,
     pub findings: Vec<Finding>,
     pub baseline: Option<Arc<KnownFindings>>,
+    /// After the first check of an inventory: another one with the same files, so that the server reads none of them
+    /// again, and its options.
+    pub inventory: Option<(Inventory, Map)>,
     /// The names of everything, after a check of everything.
     pub names: Option<Arc<InventoryNames>>,
     /// Whether everything was checked.
@@ -68,12 +71,14 @@ struct Checking {
     /// The result of the last check of everything, with the findings of the baseline. Their places follow the texts.
     last: Option<(Vec<Finding>, Arc<InventoryNames>)>,
     baseline: Option<Arc<KnownFindings>>,
+    /// For the next result.
+    beside: Option<(Inventory, Map)>,
 }
 
 impl Checking {
     fn new(found: Result<FoundInventory>) -> Checking {
         let (buffers, changed) = (BTreeMap::new(), BTreeSet::new());
-        Checking { found, inventory: None, buffers, changed, last: None, baseline: None }
+        Checking { found, inventory: None, buffers, changed, last: None, baseline: None, beside: None }
     }
 
     /// Opens the inventory if its options are others now.
@@ -114,6 +119,9 @@ impl Checking {
         let checked = with_names(inventory, options, file);
         let (mut findings, names) =
             checked.map(|(outcome, names)| (outcome.findings, names.map(Arc::new))).unwrap_or_default();
+        if self.last.is_none() {
+            self.beside = inventory.beside().ok().map(|beside| (beside, options.clone()));
+        }
         self.last = names.clone().map(|names| (findings.clone(), names));
         let known = BaselinePath::of_options(options).map(|path| path.read().map(|known| (path, known)));
         match known.transpose() {
@@ -185,9 +193,9 @@ pub fn run(jobs: &Receiver<Job>, results: &Sender<Checked>) {
                 let Some((workspace, generation)) = wanted.pop_first() else { continue };
                 let Some(known) = inventories.get_mut(&workspace) else { continue };
                 let touched = reclass::panics::catch(|| known.touched()).unwrap_or_default();
-                let answer = |known: &Checking, findings, names, whole| {
-                    let baseline = known.baseline.clone();
-                    Checked { workspace, generation, findings, baseline, names, whole }
+                let answer = |known: &mut Checking, findings, names, whole| {
+                    let (baseline, inventory) = (known.baseline.clone(), known.beside.take());
+                    Checked { workspace, generation, findings, baseline, inventory, names, whole }
                 };
                 if let Some(findings) = touched {
                     if results.send(answer(known, findings, None, false)).is_err() {

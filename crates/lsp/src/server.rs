@@ -251,6 +251,12 @@ impl Server<'_> {
         if let Some(names) = checked.names {
             known.names = names;
         }
+        if let Some((inventory, options)) = checked.inventory
+            && options == known.found.options
+        {
+            known.inventory = inventory;
+            known.take_texts(&self.documents);
+        }
         if checked.generation != known.generation {
             return;
         }
