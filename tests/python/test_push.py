@@ -108,6 +108,13 @@ def test_an_edit_is_a_commit_of_the_branch(settings: dict[str, Any], tmp_path: P
     assert _edits.set_param(settings, "address", "a2", "prague")["changed"] is False
 
 
+def test_a_node_is_deleted_by_a_commit(settings: dict[str, Any], tmp_path: Path) -> None:
+    served = tmp_path / "served.git"
+    assert _commands.node_delete(settings, "db1", None, test=False) == "Node db1 deleted"
+    names = git(served, "diff", "--name-status", "main", "edits").split()
+    assert names == ["D", "inventory/nodes/db1.yml"]
+
+
 def test_a_merged_branch_goes_on_from_the_served_one(
     settings: dict[str, Any], base: Path, tmp_path: Path
 ) -> None:

@@ -115,7 +115,9 @@ class Repository:
                     mode = self.git("ls-files", "--format=%(objectmode)", "--", path, more=index) or "100644"
                     self.git("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}", more=index)
                 else:
-                    self.git("update-index", "--force-remove", "--", path, more=index)
+                    # `--force-remove` needs a work tree, which a bare repository has not.
+                    entry = f"0 {'0' * len(parent)}\t{path}\0"
+                    self.git("update-index", "-z", "--index-info", more=index, text=entry)
                 tree = self.git("write-tree", more=index)
             name: str = self.git(
                 "commit-tree", tree, "-p", parent, more=self.people, text=self._message(done)
