@@ -126,10 +126,6 @@ impl Database {
     /// The name of the state that the last answer is of. If it was not known, the flag is false: something may have
     /// changed since that answer.
     pub fn state_name(&mut self) -> (String, bool) {
-        if self.inputs.trees.locations.folders().is_empty() {
-            let states: Vec<_> = self.inputs.fetch_states().into_iter().map(SourceState::from).collect();
-            return (name(&states), true);
-        }
         let is_unchanged =
             |(log, before): &(PathBuf, Option<DiskFingerprint>)| match (fingerprint(log), before) {
                 (Ok(now), Some(before)) => now.proves_unchanged(before),
@@ -141,6 +137,11 @@ impl Database {
             && known.logs.iter().all(is_unchanged)
         {
             return (known.name.clone(), true);
+        }
+        if self.inputs.trees.locations.folders().is_empty() {
+            let states: Vec<_> = self.inputs.fetch_states().into_iter().map(SourceState::from).collect();
+            let known = KnownName { at: self.revision, logs: Vec::new(), name: name(&states) };
+            return (self.known_name.insert(known).name.clone(), true);
         }
         // A folder that the answer does not need may be closed.
         let Ok(state) = self.state() else { return (name(&[]), true) };
