@@ -345,10 +345,13 @@ impl Serving {
         }
     }
 
-    /// The problem of a canary that is none of these nodes.
+    /// The problem of a canary that is none of these nodes and none on trial.
     pub fn unmatched_canary(&self, nodes: &[Text]) -> Option<String> {
         let (glob, text) = self.canary.as_ref()?.glob.as_ref()?;
-        let is_unmatched = !nodes.iter().any(|node| glob.matches(node));
+        let decision = self.decision();
+        let on_trial = decision.iter().filter_map(|it| it.trial.as_ref()).flat_map(|trial| &trial.nodes);
+        let mut names = nodes.iter().map(|node| &**node).chain(on_trial.map(String::as_str));
+        let is_unmatched = !names.any(|node| glob.matches(node));
         is_unmatched.then(|| format!("'match: {text}' of the setting 'canary' matches no node"))
     }
 
@@ -489,6 +492,11 @@ fn fetched_name(heads: &Heads, other: &Heads) -> String {
     });
     let shown =
         |(name, commit): (&String, &Arc<str>)| format!("{} of {name}", commit.get(..SHOWN).unwrap_or(commit));
-    let names: BTreeSet<String> = branches.map(shown).collect();
+    let gone = other.iter().enumerate().flat_map(|(at, branches)| {
+        let now = heads.get(at).unwrap_or(&empty);
+        branches.keys().filter(|name| !now.contains_key(*name))
+    });
+    let gone = gone.map(|name| format!("without branch {name}"));
+    let names: BTreeSet<String> = branches.map(shown).chain(gone).collect();
     if names.is_empty() { "before".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(", ") }
 }

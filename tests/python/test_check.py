@@ -173,6 +173,8 @@ def test_a_start_without_tests_forgets_what_was_served(git_site: GitSite, tmp_pa
     assert "'match: wbe*' of the setting 'canary' matches no node" in _check.check(options(on))["problems"]
     _check.at_start(options(off))
     assert not decision.exists()
+    untested = _check.check(options({**off, "canary": {"percent": 5}}))["problems"]
+    assert any("'canary' has no effect, because 'serve' is 'now'" in problem for problem in untested)
     git_site.commit({"nodes/n": "parameters: {a: 2}\n"})
     assert _metadata.opened(off).pillar("n")["a"] == 2
     assert _metadata.opened(on).pillar("n")["a"] == 2

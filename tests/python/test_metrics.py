@@ -82,6 +82,22 @@ def test_all_processes_are_summed(write: Callable[[dict[str, str]], Path], tmp_p
     assert [path.name for path in (tmp_path / "cache/reclass/metrics").iterdir()] == ["total"]
 
 
+def test_a_computed_answer_with_the_name_of_its_revision_counts_as_computed(
+    write: Callable[[dict[str, str]], Path], tmp_path: Path
+) -> None:
+    opts, settings = master(write({"nodes/web1": "parameters: {a: 0}"}), tmp_path)
+    settings["revision_in_pillar"] = True
+
+    def ask() -> None:
+        for number in range(1, 4):
+            write({"nodes/web1": f"parameters: {{a: {number}}}"})
+            for _ in range(2):
+                _salt.pillar("web1", {}, (), settings, opts)
+
+    os.waitpid(in_child_that_ends(ask), 0)
+    assert _metrics.summed(opts)["answers"]["pillar"] == {"remembered": 3, "computed": 3}
+
+
 def in_child_that_ends(work: Callable[[], Any]) -> int:
     child = os.fork()
     if child == 0:

@@ -457,7 +457,11 @@ impl Inventory {
     fn unmatched_canary(&self, py: Python<'_>) -> PyResult<Option<String>> {
         guard(|| {
             let problem = self.ask(py, |engine| {
-                let Some(serving) = engine.serving() else { return Ok(None) };
+                let Some(serving) = engine.serving() else {
+                    let settings = engine.settings();
+                    let is_set = settings.canary != Value::Null && &*settings.serve == "now";
+                    return Ok(is_set.then(|| CANARY.to_owned()));
+                };
                 Ok(serving.unmatched_canary(&engine.nodes()?))
             })?;
             Ok((*problem).clone())
@@ -587,11 +591,17 @@ fn noted<T>(engine: &reclass::Inventory, answer: impl FnOnce() -> Result<T>) -> 
     if engine.settings().metrics_file.is_none() {
         return answer();
     }
-    let before = engine.counts().reused;
+    let before = engine.counts();
     let given = answer();
-    REMEMBERED.set(engine.counts().reused > before);
+    let now = engine.counts();
+    // With `revision_in_pillar`, what was just computed is asked for once more.
+    REMEMBERED.set(now.reused > before.reused && now.computed == before.computed);
     given
 }
+
+/// The problem of a canary without `serve`.
+const CANARY: &str =
+    "the setting 'canary' has no effect, because 'serve' is 'now': each new revision is served to all nodes";
 
 /// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
 fn objects_limit(settings: &Settings) -> usize {
