@@ -106,12 +106,12 @@ class Watch:
             **({"trial": dict(zip(("revision", "nodes"), self.trial, strict=True))} if self.trial else {}),
         }
 
-    def metrics(self) -> tuple[str | None, dict[str, Any]]:
-        """The file for the metrics, and those of this inventory."""
+    def metrics(self, failed: bool) -> tuple[str | None, dict[str, Any]]:
+        """The file for the metrics, and those of this inventory. After a failed look no node has a pillar."""
         settings = self._settings()
         states = _metadata.opened(settings).fetch_states()
         found = _metrics.of_inventory(self.source, self.revision, states)
-        failing = sum(hashes is None for hashes in self.nodes.values())
+        failing = sum(failed or hashes is None for hashes in self.nodes.values())
         numbers = {"nodes": len(self.nodes), "nodes_failing": failing}
         return settings.get("metrics_file"), {
             **found,
@@ -288,12 +288,14 @@ def run(
                     failed[watch] = str(error)
                     describe(error, "the inventory cannot be watched: ")
         try:
-            _write_metrics(opts, watches)
+            _write_metrics(opts, watches, failed)
         except (ReclassError, OSError) as error:
             log.warning("the metrics cannot be written: %s", error)
         if masters:
             try:
-                masters.look([(one.source, one.revision, one.since) for one in watches if one.revision], fire)
+                # An inventory that cannot be read is served to nobody, which is a problem for the others.
+                served = [one for one in watches if one.revision and one not in failed]
+                masters.look([(one.source, one.revision, one.since) for one in served], fire)
                 failed.pop(None, None)
             except (RefusedError, OSError) as error:
                 if failed.get(None) != str(error):
@@ -302,11 +304,11 @@ def run(
         time.sleep(options.interval)
 
 
-def _write_metrics(opts: Mapping[str, Any], watches: list[Watch]) -> None:
+def _write_metrics(opts: Mapping[str, Any], watches: list[Watch], failed: Mapping[Watch | None, str]) -> None:
     """Writes the metrics of all inventories that name the same file together."""
     files: dict[str, list[dict[str, Any]]] = {}
     for watch in watches:
-        path, found = watch.metrics()
+        path, found = watch.metrics(watch in failed)
         if path and watch.revision:
             files.setdefault(path, []).append(found)
     for path, inventories in files.items():
