@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
-from saltext.reclass import Inventory, _fleet, _watch
+from saltext.reclass import Inventory, _fleet, _functions_fleet, _watch
 from saltext.reclass._salt import RefusedError
 
 if TYPE_CHECKING:
@@ -184,6 +185,50 @@ def test_an_event_has_the_trial(git_site: GitSite, logged: list[str]) -> None:
     ended = seen.look(0)
     assert ended is not None
     assert ("trial" in ended, ended["names"], ended["new"]) == (False, ["db1"], event["trial"]["revision"])
+
+
+def test_each_minion_is_compared_with_its_own_revision(git_site: GitSite, tmp_path: Path) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("web1", "web2", "db1", "db2")}
+    git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
+    settings = {**git_site.settings, "serve": "tested", "canary": {"match": "web*"}}
+    inventory = Inventory(**settings)
+    pillars = {name: {**inventory.pillar(name), "ntp": "x"} for name in ("web1", "web2", "db1", "db2")}
+    git_site.commit({"classes/c": "parameters: {a: 2}\n", "nodes/db2": "classes: [gone]\n"})
+    asked: list[list[str]] = []
+
+    def execute(names: list[str], *_: Any, **__: Any) -> dict[str, bool]:
+        asked.append(names)
+        return dict.fromkeys(names, True)
+
+    place: Any = SimpleNamespace(
+        opts={"cachedir": str(tmp_path / "master"), "cache": "localfs", "__role": "master"},
+        salt={"cache.pillar": lambda tgt: pillars, "salt.execute": execute},
+        settings=lambda *_: settings,
+        earlier=lambda _: None,
+        with_code=lambda answer, _: answer,
+        test=lambda _: True,
+        context={},
+    )
+    compared = lambda **given: _functions_fleet.drift(place, **given)  # noqa: E731
+    # Two are on trial, one is held and has what it is to have, and one has the revision before.
+    assert compared(exclude="ntp")["names"] == ["web1", "web2"]
+    assert compared(exclude=["ntp"])["details"]["web1"]["paths"] == ["a"]
+    assert compared(only="nt*")["names"] == ["db1", "db2", "web1", "web2"]
+    pillars |= {name: {**inventory.pillar(name), "ntp": "x"} for name in ("web1", "web2")}
+    assert compared(exclude="ntp")["names"] == []
+    with patch.object(_fleet, "accepted", return_value=set(pillars)):
+        assert _functions_fleet.refresh(place, exclude="ntp")["groups"] == []
+        assert _functions_fleet.refresh(place)["groups"] == [["db1", "db2", "web1", "web2"]]
+        done = _functions_fleet.refresh(place, "master~1", "master")
+    assert done["minions"]["db2"] == "left out: the node keeps an earlier revision"
+    assert (done["groups"], done["retcode"]) == ([["db1", "web1", "web2"]], 0)
+    with pytest.raises(RefusedError, match="'exclude' is without 'since'"):
+        _functions_fleet.refresh(place, "master~1", exclude="ntp")
+
+
+def test_numbers_of_an_inventory_that_cannot_be_read(watch: _watch.Watch) -> None:
+    failing = [watch.metrics(failed)[1]["nodes_failing"] for failed in (False, True)]
+    assert failing == [0, len(watch.nodes)]
 
 
 def test_an_event_is_bounded(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def compare(
 ) -> dict[str, Any]:
     """The differences to the pillars of minions, with secrets masked."""
     answer: dict[str, Any] = _metadata.opened(settings).compare(
-        dict(pillars), *map(text, nodes), only=_keys(only), exclude=_keys(exclude), plain=True
+        dict(pillars), *map(text, nodes), only=keys(only), exclude=keys(exclude), plain=True
     )
     return answer
 
@@ -196,12 +196,12 @@ def compare_text(
 ) -> tuple[str, bool]:
     """The differences to the pillars of minions as text, and whether there are any."""
     answer: tuple[str, bool] = _metadata.opened(settings).compare_text(
-        dict(pillars), *map(text, nodes), only=_keys(only), exclude=_keys(exclude)
+        dict(pillars), *map(text, nodes), only=keys(only), exclude=keys(exclude)
     )
     return answer
 
 
-def _keys(given: Any) -> list[str]:
+def keys(given: Any) -> list[str]:
     """Globs of keys: a text, or a list of them."""
     if given is None:
         return []

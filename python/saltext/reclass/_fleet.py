@@ -32,9 +32,50 @@ _BATCH = "'batch' must be a number like 50, or a percentage like 10%, from 1%"
 _ERRORS = "{{ '_errors' in pillar }}"
 
 
-def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None]) -> dict[str, Any]:
-    """The minions whose cached pillars differ. ``updated`` is the time when a pillar was cached."""
-    paths: dict[str, set[str]] = {}
+def held(inventory: Any) -> list[str]:
+    """The nodes that keep an earlier revision (``serve``), because the newest one breaks them."""
+    # A question tests a new revision.
+    inventory.nodes()
+    serving = inventory.serving() or {"problems": []}
+    return [name for problem in serving["problems"] for name in problem["nodes"]]
+
+
+def of_other_revisions(inventory: Any) -> list[str]:
+    """The nodes that may have another revision than most."""
+    kept = held(inventory)
+    trial = (inventory.serving() or {"trial": None})["trial"]
+    return [*kept, *(trial[1] if trial else [])]
+
+
+def different(
+    cached: Mapping[str, Any], pillar: Mapping[str, Any], only: Sequence[str], exclude: Sequence[str]
+) -> set[str]:
+    """The first keys below which two pillars of a minion differ. ``only`` and ``exclude`` are globs."""
+
+    def compared(key: str) -> bool:
+        # The name of another revision is no difference.
+        wanted = key != "__reclass__" and (not only or _matches(key, only))
+        return wanted and not _matches(key, exclude)
+
+    none = object()
+    keys = {key for key in (*cached, *pillar) if cached.get(key, none) != pillar.get(key, none)}
+    return {str(key) for key in keys if compared(str(key))}
+
+
+def _matches(key: str, globs: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(key, glob) for glob in globs)
+
+
+def drift(
+    comparison: Mapping[str, Any],
+    more: Mapping[str, set[str]],
+    updated: Callable[[str], float | None],
+) -> dict[str, Any]:
+    """The minions whose cached pillars differ. ``more`` has the paths of others that were compared.
+
+    ``updated`` is the time when a pillar was cached.
+    """
+    paths: dict[str, set[str]] = {name: found for name, found in more.items() if found}
     breaks: set[str] = set()
     for difference in (cause["difference"] for cause in comparison["causes"]):
         broken = [one["node"] for kind in ("broken", "unrendered", "otherwise") for one in difference[kind]]
@@ -51,7 +92,7 @@ def drift(comparison: Mapping[str, Any], updated: Callable[[str], float | None])
         age = None if at is None else max(0, round(time.time() - at))
         details[name] = {"age": age, "paths": sorted(paths[name])}
     return {
-        "compared": comparison["nodes"],
+        "compared": comparison["nodes"] + len(more),
         "differ": len(details),
         "oldest": max((one["age"] or 0 for one in details.values()), default=None),
         "names": list(details),

@@ -151,17 +151,12 @@ def drift(
         salt-run reclass.drift 'web*' exclude='[mine_functions, schedule]'
         salt-run reclass.drift live=True
     """
-    answer = _drift(place, tgt, only, exclude, live)
-    return place.with_code(answer, bool(answer["differ"]))  # type: ignore[no-any-return]
-
-
-def _drift(place: OfRunner, tgt: str, only: Any, exclude: Any, live: bool) -> dict[str, Any]:
     settings = place.settings("*")
     answer = _compared(place, settings, tgt, only, exclude, live)
     if text(tgt) == "*" and only is None:
         source = _revision.source(_metadata.opened(settings).state())
         _fleet.remember_drift(place.opts, source, answer["differ"])
-    return answer
+    return place.with_code(answer, bool(answer["differ"]))  # type: ignore[no-any-return]
 
 
 def _compared(
@@ -174,8 +169,15 @@ def _compared(
         keys = _fleet.accepted(place.opts)
         return _fleet.live(settings, names, place.salt["salt.execute"], keys, place.earlier)
     pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt=tgt).items() if pillar}
+    # A comparison is with the revision of most nodes. On trial or held, a node has another one.
+    inventory = _metadata.opened(settings)
+    others = {name: pillars.pop(name) for name in _fleet.of_other_revisions(inventory) if name in pillars}
     compared = _commands.compare(settings, pillars, tuple(pillars), only, exclude) if pillars else {}
-    return _fleet.drift(compared or {"nodes": 0, "causes": []}, lambda name: _cached(place, name))
+    own = {}
+    for name, pillar in others.items():
+        ours = inventory.pillar(name, place.earlier(name))
+        own[name] = _fleet.different(pillar, ours, _commands.keys(only), _commands.keys(exclude))
+    return _fleet.drift(compared or {"nodes": 0, "causes": []}, own, lambda name: _cached(place, name))
 
 
 def _cached(place: OfRunner, minion: str) -> float | None:
@@ -198,11 +200,12 @@ def refresh(
     canary: Any = None,
     live: bool = False,
     test: bool | None = None,
+    exclude: Any = None,
 ) -> dict[str, Any]:
     """
     Refresh the pillars of the connected minions that a change touches, and of no others. The answer has a
     sentence for each minion. The exit code is 1 if one fails, and the next groups are then left out. A node
-    that has no pillar is left out too.
+    that has no pillar is left out too, and one that keeps an earlier revision (``serve``).
 
     since, new
         Revisions, as in :py:func:`impact`. Without ``since``, the minions of :py:func:`drift` are refreshed.
@@ -213,8 +216,9 @@ def refresh(
     batch
         The number of the others that are refreshed together, or a percentage. Default: all.
 
-    live
-        Without ``since``: ask the minions for hashes, as :py:func:`drift` does.
+    live, exclude
+        Without ``since``: ask the minions for hashes, or leave out the parameters of other pillars, as
+        :py:func:`drift` does.
 
     Also takes ``test``.
 
@@ -223,15 +227,24 @@ def refresh(
     .. code-block:: bash
 
         salt-run reclass.refresh HEAD~1 canary='web1*' batch=25%
-        salt-run reclass.refresh test=True
+        salt-run reclass.refresh test=True exclude='[mine_functions, schedule]'
     """
+    settings = place.settings("*")
     if since is None:
-        found = _drift(place, "*", None, None, live)
+        found = _compared(place, settings, "*", None, exclude, live)
+    elif exclude is not None:
+        raise RefusedError("'exclude' is without 'since': revisions have no parameters of other pillars")
     else:
-        found = _commands.impact(place.settings("*"), since, new, ())
-    names = [name for name in found["names"] if name not in found.get("removed", [])]
+        found = _commands.impact(settings, since, new, ())
+    left_out = set(found.get("removed", []))
+    # The revisions of a change are not those that these nodes have.
+    held = [] if since is None else _fleet.held(_metadata.opened(settings))
+    names = [name for name in found["names"] if name not in left_out.union(held)]
+    breaks = [name for name in found["breaks"] if name not in held]
     execute, keys = place.salt["salt.execute"], _fleet.accepted(place.opts)
-    answer = _fleet.refresh(names, found["breaks"], execute, keys, canary, batch, place.test(test))
+    answer = _fleet.refresh(names, breaks, execute, keys, canary, batch, place.test(test))
+    kept = [name for name in found["names"] if name in held]
+    answer["minions"] |= dict.fromkeys(kept, "left out: the node keeps an earlier revision")
     # Makes the job fail, as an orchestration needs it; the exit code of `salt-run` is that of the answer.
     place.context["retcode"] = answer["retcode"]
     return answer
