@@ -74,13 +74,16 @@ fn a_node_that_asks_other_nodes_depends_on_them() {
 
 #[test]
 fn a_subject_that_nothing_has_is_an_error() {
-    let (_folder, options) = example();
+    let (folder, options) = example();
+    write(&folder.path().join("classes/open.yml"), "parameters: {a: [1\n");
     let error = |subject: &str| impact(&options, subject, ".", &[]).unwrap_err().first().kind.to_string();
     for (subject, message) in [
         ("class:app.ngin", "no class matches 'app.ngin'"),
         ("parameter:nginx:worker", "no parameter matches 'nginx:worker'"),
         ("classes/app/apache.yml:1", "'classes/app/apache.yml'"),
         ("classes/app/nginx.yml:3", "'classes/app/nginx.yml:3' sets no value"),
+        ("class:open", "did not find expected ',' or ']'"),
+        ("classes/open.yml:1", "did not find expected ',' or ']'"),
         ("yml", "revision"),
     ] {
         assert!(error(subject).contains(message), "{}", error(subject));

@@ -90,6 +90,9 @@ def test_another_branch_gets_the_edit_and_the_files_stay(base: Path, settings: d
     assert git(base, "show", f"review/1:{OVERRIDES}") == "parameters: {_param: {a: 2, password: old, b: 3}}\n"
     assert (base / OVERRIDES).read_text() == before
     assert git(base, "status", "--porcelain") == ""
+    messages = git(base, "log", "--format=%B", "main..review/1")
+    assert f"--- {base / OVERRIDES}\n" in messages
+    assert "/reclass-" not in messages
     assert git(base, "log", "--format=%s", "main..review/1").splitlines() == [
         "node 'web3' created",
         "parameter 'b' set",

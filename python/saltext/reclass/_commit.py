@@ -235,15 +235,12 @@ class _WorkTree(Repository):
             with paths_of_the_repository(lambda text: text.replace(copy, self.top)):
                 done = edit({**settings, **here}, test)
             path = relative(done["path"], copy)
+            shown = str(Path(self.top, path))
+            diff = done["diff"].replace(f"{copy}/{path}", shown)
+            done = {**done, "path": shown, "diff": diff, "branch": branch}
             if done["changed"] and not test:
                 done["commit"] = self.committed(branch, path, Path(copy, path), done)
-            shown = str(Path(self.top, path))
-            return {
-                **done,
-                "path": shown,
-                "diff": done["diff"].replace(f"{copy}/{path}", shown),
-                "branch": branch,
-            }
+            return done
 
 
 @contextmanager

@@ -77,7 +77,7 @@ impl ImpactSubject {
             }
             ImpactSubject::Class(name) => {
                 absent(inventory, What::Class, name)?;
-                inventory.inspect(|computation| classes(computation, name))?
+                inventory.inspect(|computation| classes(computation, name))??
             }
             ImpactSubject::Parameter(path) => {
                 absent(inventory, What::Parameter, path)?;
@@ -118,10 +118,20 @@ fn text(computation: &Computation<'_>, file: &str, selection: &MarkedValues<'_>)
 }
 
 /// The classes that match a glob.
-fn classes(computation: &Computation<'_>, glob: &str) -> SubjectTexts {
+fn classes(computation: &Computation<'_>, glob: &str) -> Result<SubjectTexts> {
     let (survey, glob) = (Survey::of(computation), Glob::new(glob));
     let files = survey.files.iter().filter(|file| file.is_class && glob.matches(&file.name));
-    whole(computation, &survey, &files.collect::<Vec<_>>())
+    let files: Vec<&SurveyedFile> = files.collect();
+    let found = whole(computation, &survey, &files);
+    if found.texts.is_empty() {
+        readable(&files)?;
+    }
+    Ok(found)
+}
+
+/// Fails if one of the files cannot be read: nobody knows what it sets.
+fn readable(files: &[&SurveyedFile]) -> Result<()> {
+    files.iter().try_for_each(|file| file.layer.as_ref().map(drop).map_err(Clone::clone))
 }
 
 /// Whole files.
@@ -150,6 +160,7 @@ fn place(computation: &Computation<'_>, wanted: &str, line: Option<u32>) -> Resu
         };
         return Err(Fault::new(Kind::FileUnreadable { path: wanted.to_owned(), message }).into());
     };
+    readable(&[file])?;
     let Some(line) = line else { return Ok(whole(computation, &survey, &[file])) };
     let listed = listed(computation, &survey, file, line);
     if listed.is_empty() {
