@@ -211,6 +211,24 @@ fn completion_knows_openings_and_escapes() {
 }
 
 #[test]
+fn a_value_is_hidden_once_it_comes_from_a_secret() {
+    let plain = "parameters:\n  db: {password: geheim}\n  url: pg://ada:geheim@h\n";
+    let mut editor = Editor::open(&format!("=== nodes/n.yml\n{plain}")).checked();
+    let mut shown = |text: &str, character: usize| {
+        editor.put("nodes/n.yml", text);
+        editor.mark = ("nodes/n.yml".into(), json!({ "line": 3, "character": character }));
+        editor.at_mark("textDocument/completion").to_string()
+    };
+    let open = "  x: ${\n";
+    shown(plain, 0);
+    assert!(shown(&format!("{plain}{open}"), 7).contains("pg://ada:geheim@h"));
+    let secret = plain.replace("ada:geheim", "ada:${db:password}");
+    shown(&secret, 0);
+    let hidden = shown(&format!("{secret}{open}"), 7);
+    assert!(hidden.contains("url") && !hidden.contains("geheim"), "{hidden}");
+}
+
+#[test]
 fn completion_knows_the_operands_of_queries() {
     let files = format!("{SMALL}=== nodes/web3.yml\nexports: {{site: {{port: 81, password: hunter23}}}}\n");
     let shown = |query: &str| {

@@ -1,12 +1,13 @@
 //! Rename: after the edits every node has the values that it had, but for the name.
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use reclass::value::Value;
 use reclass::{Inventory, Request};
 use serde_json::{Value as Json, json};
 
-use crate::editor::{Editor, options};
+use crate::editor::{Editor, options, write_files};
 
 const FILES: &str = "\
 === nodes/web1.yml
@@ -219,6 +220,91 @@ fn a_name_that_shows_a_secret_is_refused() {
     assert!(
         refused(&below.replace("{secrets: {pass$0word", "{secre$0ts: {word"), "db").contains("'secrets'")
     );
+}
+
+#[test]
+fn a_file_with_two_names_is_edited_once_and_keeps_its_class() {
+    let linked = |files: &str, target: &str, link: &str| {
+        let editor = Editor::open(files);
+        symlink(editor.path(target), editor.path(link)).unwrap();
+        editor.checked()
+    };
+    let port = "=== nodes/web1.yml\nparameters:\n  po$0rt: 80\n  see: ${port}\n";
+    let mut editor = linked(port, "nodes/web1.yml", "nodes/web2.yml");
+    let answer = rename(&mut editor, "tcp");
+    assert_eq!(answer["result"]["documentChanges"].as_array().unwrap().len(), 1, "{answer}");
+    apply(&editor, &answer["result"]);
+    let text = std::fs::read_to_string(editor.path("nodes/web1.yml")).unwrap();
+    assert_eq!(text, "parameters:\n  tcp: 80\n  see: ${tcp}\n");
+    let class = "=== nodes/n.yml\nclasses: [x.$0a, y.a]\n=== classes/x/a.yml\nparameters: {a: 1}\n";
+    let answer = rename(&mut linked(class, "classes/x", "classes/y"), "x.b");
+    let reason = answer["error"]["message"].as_str().unwrap();
+    assert!(reason.ends_with("classes/y/a.yml', through a symbolic link"), "{reason}");
+}
+
+#[test]
+fn a_file_that_is_open_by_a_link_is_edited_there() {
+    let mut editor =
+        Editor::open("=== nodes/n.yml\nclasses: [c]\n=== classes/c.yml\nparameters: {a: 1}\n").checked();
+    let place = tempfile::tempdir().unwrap();
+    let link = place.path().join("c.yml");
+    symlink(editor.path("classes/c.yml"), &link).unwrap();
+    let uri = format!("file://{}", link.display());
+    let item =
+        json!({ "uri": uri, "languageId": "yaml", "version": 1, "text": "parameters: {x: 1, a: 1}\n" });
+    editor.tell("textDocument/didOpen", json!({ "textDocument": item }));
+    let position = json!({ "line": 0, "character": 19 });
+    let asked = json!({ "textDocument": { "uri": uri }, "position": position, "newName": "area" });
+    let answer = editor.answer("textDocument/rename", asked);
+    assert_eq!(answer["result"]["documentChanges"][0]["textDocument"]["uri"], uri.as_str(), "{answer}");
+}
+
+/// Two inventories with a folder of classes that both have.
+const SHARED: &str = "\
+=== prod/reclass-config.yml
+classes_uri: [../shared]
+=== test/reclass-config.yml
+classes_uri: [../shared]
+=== prod/nodes/p1.yml
+classes: [common]
+parameters: {host: x}
+=== test/nodes/t1.yml
+classes: [common]
+parameters: {use: '${common:port}'}
+=== shared/common.yml
+parameters:
+  common:
+    port: 80
+    url: ${host}
+";
+
+#[test]
+fn a_file_of_two_inventories_keeps_its_names_and_has_the_problems_of_both() {
+    let mut editor = Editor::open("=== readme.yml\n{}\n");
+    for (name, text) in write_files(&editor.path(""), SHARED) {
+        if name.contains("/nodes/") {
+            editor.open_file(&name, &text);
+        }
+    }
+    let common = std::fs::read_to_string(editor.path("shared/common.yml")).unwrap();
+    editor.open_file("shared/common.yml", &common);
+    let nodes = |editor: &Editor| -> Vec<&str> {
+        let found = editor.diagnostics.get("shared/common.yml").into_iter().flatten();
+        let texts: Vec<String> = found.map(ToString::to_string).collect();
+        ["t1", "p1"].into_iter().filter(|node| texts.iter().any(|text| text.contains(node))).collect()
+    };
+    editor.until("the problem of a node", |editor| nodes(editor) == ["t1"]);
+    editor.put("shared/common.yml", &format!("{common}    more: ${{nowhere}}\n"));
+    editor.until("the problems of both", |editor| nodes(editor) == ["t1", "p1"]);
+    editor.put("shared/common.yml", &common);
+    editor.until("the one problem", |editor| nodes(editor) == ["t1"]);
+    let named = common.replace("    url: ${host}\n", "");
+    editor.put("shared/common.yml", &named);
+    editor.until("no problem", |editor| nodes(editor).is_empty());
+    editor.mark = ("shared/common.yml".into(), json!({ "line": 2, "character": 5 }));
+    let answer = rename(&mut editor, "tcp");
+    let reason = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(reason.contains("has the file") && reason.contains("shared/common.yml"), "{answer}");
 }
 
 #[test]

@@ -106,8 +106,8 @@ struct Server<'a> {
     unreported: BTreeSet<PathBuf>,
     /// The open files whose path is another one in their inventory, because a symbolic link leads to them.
     links: BTreeMap<PathBuf, PathBuf>,
-    /// The files with diagnostics, by the folder of the inventory.
-    reported: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// The diagnostics of each inventory by its folder, and then by file. Inventories may share files.
+    reported: BTreeMap<PathBuf, BTreeMap<String, Vec<Diagnostic>>>,
     /// The folders whose inventory could not be opened.
     refused: BTreeSet<PathBuf>,
     /// The folders of inventories that left the editor's workspace. Only a file that is opened brings one back.
@@ -195,8 +195,11 @@ impl Server<'_> {
         }
         match found.and_then(Workspace::open) {
             Ok(workspace) => {
-                if self.refused.remove(folder) {
-                    self.show(folder, BTreeMap::new());
+                let is_of_it =
+                    |refused: &&PathBuf| *refused == folder || refused.starts_with(&workspace.found.folder);
+                for refused in self.refused.clone().iter().filter(is_of_it) {
+                    self.refused.remove(refused);
+                    self.show(refused, BTreeMap::new());
                 }
                 let number = self.opened;
                 self.opened += 1;
@@ -279,21 +282,25 @@ impl Server<'_> {
 
     /// Shows the diagnostics of an inventory in place of those before.
     fn show(&mut self, folder: &Path, found: BTreeMap<String, Vec<Diagnostic>>) {
-        let now: BTreeSet<String> = found.keys().cloned().collect();
-        let before = self.reported.insert(folder.to_owned(), now).unwrap_or_default();
-        for path in before.iter().filter(|path| !found.contains_key(*path)) {
-            self.publish(path, &[]);
-        }
-        for (path, diagnostics) in found {
-            self.publish(&path, &diagnostics);
+        let before = self.reported.remove(folder).unwrap_or_default();
+        let paths: BTreeSet<String> = before.into_keys().chain(found.keys().cloned()).collect();
+        self.reported.insert(folder.to_owned(), found);
+        for path in paths {
+            self.publish(&path);
         }
     }
 
-    fn publish(&self, path: &str, diagnostics: &[Diagnostic]) {
+    fn publish(&self, path: &str) {
+        let mut all: Vec<&Diagnostic> = Vec::new();
+        for one in self.reported.values().filter_map(|found| found.get(path)).flatten() {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        let diagnostics: Vec<Diagnostic> = all.into_iter().cloned().collect();
         let version = self.documents.get(Path::new(path)).map(|document| document.version);
         for uri in self.uris(Path::new(path)) {
-            let diagnostics = diagnostics.to_vec();
-            let params = PublishDiagnosticsParams { uri, diagnostics, version };
+            let params = PublishDiagnosticsParams { uri, diagnostics: diagnostics.clone(), version };
             self.notify(notified::PublishDiagnostics::METHOD, params);
         }
     }
@@ -532,11 +539,11 @@ impl Server<'_> {
         known.findings.extend(errors);
         let shown: Vec<Finding> = known.findings.iter().filter(|finding| is_here(finding)).cloned().collect();
         let text = |path: &str| text_of(&known.inventory, &self.documents, path);
-        let found = diagnostics::by_file(&shown, &text, self.encoding);
-        if let Some(here) = found.get(name) {
+        let mut found = diagnostics::by_file(&shown, &text, self.encoding);
+        if let Some(here) = found.remove(name) {
             let folder = known.found.folder.clone();
-            self.reported.entry(folder).or_default().insert(name.to_owned());
-            self.publish(name, here);
+            self.reported.entry(folder).or_default().insert(name.to_owned(), here);
+            self.publish(name);
         }
     }
 
@@ -756,7 +763,9 @@ impl Server<'_> {
         let document = self.documents.get(path)?;
         Some(Cursor {
             workspace,
+            workspaces: &self.workspaces,
             documents: &self.documents,
+            links: &self.links,
             path: path.to_str()?,
             text: &document.text,
             offset: self.encoding.offset(&document.text, position),

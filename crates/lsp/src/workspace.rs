@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lsp_types::Uri;
 use reclass::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
 use reclass::error::{Error, Result};
 use reclass::explain::{Explanation, Selection, explain};
@@ -17,7 +18,7 @@ use reclass::{Finding, Inventory, NodeInfo, Request};
 
 use crate::FoundInventory;
 use crate::checker::KnownFindings;
-use crate::text::Encoding;
+use crate::text::{Encoding, uri_of};
 
 /// How long a node with a file is searched before the first check.
 const SEARCH: Duration = Duration::from_millis(200);
@@ -32,9 +33,9 @@ pub struct Workspace {
     pub findings: Vec<Finding>,
     /// The findings that are not shown.
     pub baseline: Option<Arc<KnownFindings>>,
-    /// The parameters of nodes when they last rendered, also with hidden secrets: the text is broken while somebody
-    /// types a reference.
-    parameters: RefCell<HashMap<String, (Value, Value)>>,
+    /// The answers for nodes when they last rendered, and their parameters with hidden secrets: the text is broken
+    /// while somebody types a reference.
+    parameters: RefCell<HashMap<String, (Arc<NodeInfo>, Value)>>,
     /// The node that somebody chose.
     pub node: Option<String>,
     /// How often its texts changed. A check of older texts is not shown.
@@ -125,20 +126,29 @@ impl Workspace {
         search_node(&self.inventory, path, SEARCH).map(|node| node.to_string())
     }
 
-    /// The parameters of a node, or those that it had when it last rendered, with hidden secrets.
+    /// The parameters of a node with hidden secrets; `None` if it has errors.
+    pub fn rendered(&self, node: &str) -> Option<Value> {
+        let info = self.inventory.nodeinfo(node, &Request::default()).ok()?;
+        self.remember(node, &info);
+        self.last_rendered(node)
+    }
+
+    /// The same, or those that it had when it last rendered.
     pub fn parameters(&self, node: &str) -> Option<Value> {
-        if let Ok(info) = self.inventory.nodeinfo(node, &Request::default()) {
-            self.remember(node, &info);
-        }
+        self.rendered(node).or_else(|| self.last_rendered(node))
+    }
+
+    fn last_rendered(&self, node: &str) -> Option<Value> {
         self.parameters.borrow().get(node).map(|(_, shown)| shown.clone())
     }
 
     /// Keeps the parameters of a node that rendered.
-    pub fn remember(&self, node: &str, info: &NodeInfo) {
+    pub fn remember(&self, node: &str, info: &Arc<NodeInfo>) {
         let mut known = self.parameters.borrow_mut();
-        if known.get(node).is_none_or(|(parameters, _)| *parameters != info.parameters) {
+        // The same value is hidden once it comes from a secret.
+        if known.get(node).is_none_or(|(before, _)| !Arc::ptr_eq(before, info)) {
             let shown = shown_parameters(&self.inventory, info, &self.redaction()).unwrap_or(Value::Null);
-            known.insert(node.to_owned(), (info.parameters.clone(), shown));
+            known.insert(node.to_owned(), (info.clone(), shown));
         }
     }
 
@@ -171,7 +181,11 @@ pub fn current_text(documents: &OpenTexts, path: &str, limit: usize) -> Option<S
 /// A question about a place in an open text.
 pub struct Cursor<'a> {
     pub workspace: &'a Workspace,
+    /// All inventories of the editor.
+    pub workspaces: &'a BTreeMap<usize, Workspace>,
     pub documents: &'a OpenTexts,
+    /// The files that are open by another path.
+    pub links: &'a BTreeMap<PathBuf, PathBuf>,
     pub path: &'a str,
     pub text: &'a str,
     pub offset: usize,
@@ -199,6 +213,12 @@ impl Cursor<'_> {
         };
         let explanation = self.workspace.explain(&node, selection)?;
         Some((node, explanation))
+    }
+
+    /// The address of a file: the one by which it is open, if it is.
+    pub fn address(&self, path: &Path) -> Option<Uri> {
+        let link = self.links.iter().find(|(_, known)| known.as_path() == path);
+        uri_of(link.map_or(path, |(link, _)| link))
     }
 
     /// The text of a file of the inventory, as the answers have it.

@@ -138,6 +138,13 @@ impl ClassRenaming<'_> {
             [] => return Err(format!("no file has the class '{old}'")),
             _ => return Err(format!("several files have the class '{old}'")),
         };
+        let target = fs::real(Path::new(&*own.path));
+        let is_link = |file: &&SurveyedFile| {
+            file.is_class && file.path != own.path && fs::real(Path::new(&*file.path)) == target
+        };
+        if let Some(other) = self.survey.files.iter().find(is_link).filter(|_| target.is_some()) {
+            return Err(format!("its file is also '{}', through a symbolic link", other.path));
+        }
         for (mapping, name) in self.computation.mappings.names() {
             if name == old {
                 return Err(format!("the class mapping '{mapping}' names it: change the setting first"));

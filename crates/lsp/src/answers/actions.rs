@@ -147,7 +147,7 @@ pub fn extracted(place: &Cursor<'_>, range: Range) -> Result<WorkspaceEdit, Stri
     let after = same_inventory(place)?;
     let path = Path::new(place.path);
     let found = extract(&place.workspace.inventory, &after, (path, text), &selection)?;
-    let (Some(new), Some(own)) = (uri_of(&found.path), uri_of(place.path)) else {
+    let (Some(new), Some(own)) = (uri_of(&found.path), place.address(path)) else {
         return Err("the path of the file is no address".to_owned());
     };
     let mut operations = created_file(new, found.text);

@@ -79,10 +79,10 @@ pub fn tokens(place: &Cursor<'_>) -> Vec<SemanticToken> {
     found.into_iter().map(token).collect()
 }
 
-/// The values behind the references in these lines, for the node whose values are shown.
+/// The values behind the references in these lines, for the node whose values are shown; none while it has errors.
 pub fn hints(place: &Cursor<'_>, wanted: &Range<u32>) -> Vec<InlayHint> {
     let settings = place.workspace.inventory.settings();
-    let Some(parameters) = place.node().and_then(|node| place.workspace.parameters(&node)) else {
+    let Some(parameters) = place.node().and_then(|node| place.workspace.rendered(&node)) else {
         return Vec::new();
     };
     let secrets = place.workspace.redaction().secrets;

@@ -1,5 +1,8 @@
 //! Rename: a class with its file, or a parameter, in all files that name it.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use lsp_types::{
     DocumentChangeOperation, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier,
     PrepareRenameResponse, RenameFile, ResourceOp, TextDocumentEdit, TextEdit, WorkspaceEdit,
@@ -7,10 +10,11 @@ use lsp_types::{
 use reclass::Inventory;
 use reclass::editor::{Item, Renaming, rename_class, rename_parameter};
 use reclass::error::concise;
+use reclass::files::real;
 
 use crate::answers::definition::class_of_entry;
 use crate::text::uri_of;
-use crate::workspace::Cursor;
+use crate::workspace::{Cursor, Workspace};
 
 /// A thing that can get another name.
 enum Named {
@@ -53,6 +57,18 @@ pub fn rename(place: &Cursor<'_>, new: &str) -> Result<WorkspaceEdit, String> {
         Named::Class(old) => rename_class(inventory, &same_inventory(place)?, &old, new)?,
         Named::Parameter(path) => rename_parameter(inventory, &same_inventory(place)?, &path, new)?,
     };
+    let moved = renaming.moved.iter().filter_map(|(from, _)| from.to_str());
+    for path in renaming.edits.keys().map(|path| &**path).chain(moved) {
+        let has_file = |other: &&Workspace| {
+            !std::ptr::eq(*other, place.workspace) && other.names.files.contains_key(path)
+        };
+        if let Some(other) = place.workspaces.values().find(has_file) {
+            return Err(format!(
+                "the inventory in '{}' has the file '{path}' too, and its values would change",
+                other.found.folder.display()
+            ));
+        }
+    }
     Ok(edit(place, &renaming))
 }
 
@@ -64,12 +80,17 @@ pub fn same_inventory(place: &Cursor<'_>) -> Result<Inventory, String> {
 }
 
 fn edit(place: &Cursor<'_>, renaming: &Renaming) -> WorkspaceEdit {
+    // A file that the inventory has by two names is edited once.
+    let mut seen = BTreeSet::new();
     let texts = renaming.edits.iter().filter_map(|(path, edits)| {
-        let (text, uri) = (place.text_of(path)?, uri_of(&**path)?);
+        if !seen.insert(real(Path::new(&**path)).unwrap_or_else(|| PathBuf::from(&**path))) {
+            return None;
+        }
+        let (text, uri) = (place.text_of(path)?, place.address(Path::new(&**path))?);
         let edit = |(bytes, new): &(std::ops::Range<usize>, String)| {
             OneOf::Left(TextEdit { range: place.encoding.range(&text, bytes), new_text: new.clone() })
         };
-        let version = place.documents.get(std::path::Path::new(&**path)).map(|document| document.version);
+        let version = place.documents.get(Path::new(&**path)).map(|document| document.version);
         let text_document = OptionalVersionedTextDocumentIdentifier { uri, version };
         let edits = edits.iter().map(edit).collect();
         Some(DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits }))
