@@ -80,9 +80,11 @@ pub fn same_inventory(place: &Cursor<'_>) -> Result<Inventory, String> {
 }
 
 fn edit(place: &Cursor<'_>, renaming: &Renaming) -> WorkspaceEdit {
-    // A file that the inventory has by two names is edited once.
+    // A file that the inventory has by two names is edited once, by the one that is open.
     let mut seen = BTreeSet::new();
-    let texts = renaming.edits.iter().filter_map(|(path, edits)| {
+    let mut edits: Vec<_> = renaming.edits.iter().collect();
+    edits.sort_by_key(|(path, _)| !place.documents.contains_key(Path::new(&***path)));
+    let texts = edits.into_iter().filter_map(|(path, edits)| {
         if !seen.insert(real(Path::new(&**path)).unwrap_or_else(|| PathBuf::from(&**path))) {
             return None;
         }
