@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import urllib.error
@@ -18,41 +17,16 @@ import urllib.request
 from typing import Any
 
 MARK = "<!-- the difference that reclass found -->"
-# GitHub refuses comments of more than 65,536 characters.
-LIMIT = 60_000
-NAMES = 50
-
-
-def diff(*arguments: str) -> str:
-    """What `reclass diff` prints, with secrets masked."""
-    done = subprocess.run(["reclass", "diff", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        print(done.stderr, file=sys.stderr)
-        sys.exit(done.returncode)
-    return done.stdout
 
 
 def comment(old: str, new: str, options: list[str]) -> tuple[str, bool]:
-    """The comment, and whether a node breaks."""
-    found = json.loads(diff(*options, old, new, "-o", "json"))
-    broken = sorted(one["node"] for one in [*found["broken"], *found["unrendered"]])
-    verdict = f"No node breaks. {found['touched']} of {found['nodes']} nodes differ."
-    if broken:
-        names = ", ".join(f"`{name}`" for name in broken[:NAMES])
-        more = f" and {len(broken) - NAMES} more" if len(broken) > NAMES else ""
-        verdict = f"**Nodes that break: {len(broken)}.** {names}{more}"
-    lines = []
-    room = LIMIT - len(verdict)
-    for line in diff(*options, old, new).splitlines():
-        room -= len(line) + 1
-        if room < 0:
-            lines.append(f"… the rest is cut; this shows all: reclass diff {old} {new}")
-            break
-        lines.append(line)
-    text = "\n".join(lines)
-    # A value may contain a fence.
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{MARK}\n### reclass\n\n{verdict}\n\n{fence}\n{text}\n{fence}\n", bool(broken)
+    """The comment, and whether a node breaks. Secrets are masked, and the size is what GitHub takes."""
+    command = ["reclass", "impact", *options, old, new, "-o", "markdown"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        print(done.stderr, file=sys.stderr)
+        sys.exit(done.returncode)
+    return f"{MARK}\n### reclass\n\n{done.stdout}", done.returncode == 1
 
 
 def call(method: str, address: str, header: dict[str, str], data: Any = None) -> Any:

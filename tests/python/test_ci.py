@@ -150,7 +150,8 @@ def test_a_pull_request_gets_one_comment_that_is_updated(
     assert done.returncode == 0, done.stderr
     [person, ours] = comments.kept
     assert person["body"] == "of a person"
-    assert "No node breaks. 1 of 4 nodes differ." in ours["body"]
+    assert "**1 of 4 nodes differs, 0 break.**" in ours["body"]
+    assert "<details><summary>web1.example.com: 1 change</summary>" in ours["body"]
     assert "parameters nginx:workers" in ours["body"]
     assert comments.calls == ["POST /repos/ada/site/issues/7/comments"]
     assert (installed / "summary").read_text().strip() == ours["body"].strip()
@@ -163,7 +164,9 @@ def test_a_pull_request_gets_one_comment_that_is_updated(
     done = compare(installed, repository, address)
     assert done.returncode == 1, done.stderr
     [_, ours] = comments.kept
-    assert "**Nodes that break: 2.** `new.example.com`, `web2.example.com`" in ours["body"]
+    assert "**2 of 5 nodes differ, 2 break.**" in ours["body"]
+    assert "`new.example.com` breaks:" in ours["body"]
+    assert "`web2.example.com` breaks:" in ours["body"]
     assert comments.calls[1:] == ["PATCH /repos/ada/site/issues/comments/2"]
     assert "hunter2" not in ours["body"]
 
@@ -175,13 +178,18 @@ def test_a_comment_is_masked_and_bounded(
     many = "".join(f"  key{number}: {'x' * 40}\n" for number in range(2000))
     fence = "  text: '```'\n  db_password: hunter2\n"
     commit(repository, {"nodes/big.example.com.yml": f"parameters:\n{fence}"})
-    commit(repository, {"nodes/big.example.com.yml": f"parameters:\n{fence.replace('`', '````')}{many}"})
+    longer = fence.replace("`", "````").replace("hunter2", "hunter3")
+    commit(repository, {"nodes/big.example.com.yml": f"parameters:\n{longer}"})
+    assert compare(installed, repository, address).returncode == 0
+    body = comments.kept[1]["body"]
+    assert "db_password" in body
+    assert "hunter" not in body
+    assert body.count("\n" + "`" * 13 + "\n") == 2
+    commit(repository, {"nodes/big.example.com.yml": f"parameters:\n{longer}{many}"})
     assert compare(installed, repository, address).returncode == 0
     body = comments.kept[1]["body"]
     assert len(body) < 65_536
-    assert "… the rest is cut; this shows all: reclass diff HEAD^1 HEAD" in body
-    assert "hunter2" not in body
-    assert body.rstrip().endswith("`" * 13)
+    assert "Too long; this shows all: `reclass diff HEAD^1 HEAD`" in body
     # The token of a fork may only read.
     done = compare(installed, repository, f"{address}/forbidden")
     assert done.returncode == 0, done.stderr
@@ -210,4 +218,4 @@ def test_the_component_of_gitlab(
         done = run("\n".join(script), installed, repository, variables)
         assert done.returncode == 1, done.stderr
         assert comments.calls[-1] == expected
-    assert "**Nodes that break: 1.** `web2.example.com`" in comments.kept[1]["body"]
+    assert "`web2.example.com` breaks:" in comments.kept[1]["body"]
