@@ -39,7 +39,7 @@ pub fn encoding(params: &InitializeParams) -> Encoding {
     if has_bytes { Encoding::Utf8 } else { Encoding::Utf16 }
 }
 
-/// Whether the client asks for the lenses again when it is told to.
+/// Whether the client asks for the lenses again on request.
 pub fn refreshes_lenses(params: &InitializeParams) -> bool {
     let lenses = params.capabilities.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
     lenses.and_then(|lenses| lenses.refresh_support).unwrap_or(false)

@@ -92,7 +92,7 @@ impl<'t> Lines<'t> {
 
     /// The position of an offset.
     pub fn position(&self, offset: usize) -> Position {
-        // What is no offset of the text is its end.
+        // An offset that the text does not have is its end.
         let offset = if self.text.is_char_boundary(offset) { offset } else { self.text.len() };
         let line = self.begins.partition_point(|begin| *begin <= offset).saturating_sub(1);
         let inner = self.begins.get(line).map_or("", |begin| &self.text[*begin..offset]);

@@ -895,7 +895,7 @@ fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Res
     }
 }
 
-/// Whether what breaks a schema is an error; a value that is only deprecated is none.
+/// Whether a value breaks its schema. One that is only deprecated does not.
 fn is_error(fault: &Fault) -> bool {
     !matches!(fault.kind, Kind::Lint { .. })
 }
