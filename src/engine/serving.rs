@@ -178,9 +178,9 @@ impl Serving {
         let fetched = database.inputs.trees.fetched()?;
         let Some(decision) = record::cached(&self.known, &self.file) else {
             // There is no revision before the first one.
-            return self.replace(None, Decision::first(Arc::new(fetched)));
+            return self.replace(None, Decision::first(fetched));
         };
-        if *decision.tested == fetched {
+        if decision.tested == fetched {
             return match &decision.trial {
                 Some(trial) if self.is_over(trial) => {
                     let promoted = (*trial.promoted).clone();
@@ -202,7 +202,7 @@ impl Serving {
         if let Some(now) = record::cached(&self.known, &self.file).filter(|now| *now != decision) {
             return Ok(now);
         }
-        let tested = self.test(&decision, Arc::new(fetched), new, database)?;
+        let tested = self.test(&decision, fetched, new, database)?;
         failpoint("a revision is tested");
         let done = self.replace(Some(&decision), tested);
         drop(lock);

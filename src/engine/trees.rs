@@ -30,6 +30,8 @@ pub struct Trees {
     /// The locations of the files.
     pub locations: TreeLocations,
     states: Mutex<Vec<RepositoryState>>,
+    /// The records of the last fetches, and their commits of the branches in use, if `serve` asks for them.
+    fetched: Mutex<(Vec<Arc<Record>>, Arc<Heads>)>,
     /// The commits of branches that are read in place of those that were fetched last.
     pinned: Mutex<Option<Arc<Heads>>>,
     /// The trees of environments that name their branch, by location and branch.
@@ -47,7 +49,8 @@ struct RepositoryState {
 impl Trees {
     /// The trees of these locations, before any is read.
     pub fn new(locations: TreeLocations) -> Trees {
-        Trees { locations, states: Mutex::default(), pinned: Mutex::default(), numbers: Mutex::default() }
+        let (states, fetched, pinned, numbers) = Default::default();
+        Trees { locations, states, fetched, pinned, numbers }
     }
 
     /// Whether there are no repositories.
@@ -56,20 +59,32 @@ impl Trees {
     }
 
     /// The commits of the last fetch, of the branches in use.
-    pub fn fetched(&self) -> Result<Heads> {
-        let in_use = |(number, repository): (usize, &Repository)| {
-            let mut heads = repository.current_record()?.heads.clone();
-            let schemas = self.locations.schemas.as_ref();
-            let named: Vec<Option<Text>> = self.places(number, schemas).map(|(_, name)| name).collect();
-            if !named.contains(&None) {
-                heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
-            }
-            Ok(heads)
-        };
-        self.locations.repositories.iter().enumerate().map(in_use).collect()
+    pub fn fetched(&self) -> Result<Arc<Heads>> {
+        let repositories = self.locations.repositories.iter();
+        let records: Vec<_> = repositories.map(Repository::current_record).collect::<Result<_>>()?;
+        let mut known = self.fetched.lock();
+        if known.0.len() != records.len()
+            || known.0.iter().zip(&records).any(|(old, new)| !Arc::ptr_eq(old, new))
+        {
+            let heads = records.iter().enumerate().map(|(number, record)| self.in_use(number, record));
+            let heads: Heads = heads.collect();
+            *known = (records, Arc::new(heads));
+        }
+        Ok(known.1.clone())
     }
 
-    /// Reads these commits from the next question on.
+    /// The commits of the branches of a repository that the locations name.
+    fn in_use(&self, repository: usize, record: &Record) -> BTreeMap<String, Arc<str>> {
+        let mut heads = record.heads.clone();
+        let named: Vec<_> =
+            self.places(repository, self.locations.schemas.as_ref()).map(|(_, name)| name).collect();
+        if !named.contains(&None) {
+            heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
+        }
+        heads
+    }
+
+    /// Reads these commits from the next question on, with the records of [`Trees::fetched`].
     pub fn pin(&self, heads: &Arc<Heads>) {
         *self.pinned.lock() = Some(heads.clone());
     }
@@ -77,16 +92,14 @@ impl Trees {
     /// Reads the current commits of all branches, and returns whether any changed.
     pub fn refresh(&self) -> Result<bool> {
         let mut changed = false;
+        let pinned = self.pinned.lock().clone();
         let mut new = Vec::with_capacity(self.locations.repositories.len());
         for (number, repository) in self.locations.repositories.iter().enumerate() {
-            let mut record = repository.current_record()?;
             let before = self.state(number);
-            let pinned = self.pinned.lock().clone();
-            if let Some(heads) = pinned.as_ref().and_then(|pinned| pinned.get(number))
-                && record.heads != *heads
-            {
-                record = Arc::new(Record { times: record.times.clone(), heads: heads.clone() });
-            }
+            let record = match pinned.as_ref().and_then(|heads| heads.get(number)) {
+                None => repository.current_record()?,
+                Some(heads) => self.pinned_record(number, heads, before.as_ref())?,
+            };
             let same =
                 before.as_ref().is_some_and(|before| before.record.times.fetched == record.times.fetched);
             // Only a fetch can change it.
@@ -103,6 +116,22 @@ impl Trees {
         }
         *self.states.lock() = new;
         Ok(changed)
+    }
+
+    /// The record of the last fetch with other commits.
+    fn pinned_record(
+        &self,
+        number: usize,
+        heads: &BTreeMap<String, Arc<str>>,
+        before: Option<&RepositoryState>,
+    ) -> Result<Arc<Record>> {
+        let known = self.fetched.lock().0.get(number).cloned();
+        let record = known.map_or_else(|| self.locations.repositories[number].current_record(), Ok)?;
+        Ok(match before.map(|before| &before.record) {
+            _ if record.heads == *heads => record,
+            Some(before) if before.heads == *heads && before.times == record.times => before.clone(),
+            _ => Arc::new(Record { times: record.times.clone(), heads: heads.clone() }),
+        })
     }
 
     fn state(&self, repository: usize) -> Option<RepositoryState> {

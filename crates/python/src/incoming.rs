@@ -39,7 +39,10 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
         Some(Value::Map(map)) => Arc::unwrap_or_clone(map),
         _ => Map::default(),
     };
-    let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
+    let options = py.detach(|| with_file(given)).map_err(|error| exception(py, &error))?;
+    if !PROGRAM_SETTINGS.iter().any(|name| options.contains_key(*name)) {
+        return Ok(options);
+    }
     let counts = |key: &Key| key.as_str().is_none_or(|key| !PROGRAM_SETTINGS.contains(&key));
     Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
 }

@@ -13,7 +13,6 @@ import fcntl
 import json
 import mmap
 import os
-import struct
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,8 @@ BOUNDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 _ANSWERS = tuple((what, how) for what in ("pillar", "top") for how in ("remembered", "computed"))
 # The answers, the nanoseconds of all, and the histogram, whose last part has no bound.
-_FORM = struct.Struct(f"<{len(_ANSWERS) + 1 + len(BOUNDS) + 1}Q")
+_NUMBERS = len(_ANSWERS) + 1 + len(BOUNDS) + 1
+_BYTES = _NUMBERS * 8
 _TIME, _HISTOGRAM = len(_ANSWERS), len(_ANSWERS) + 1
 _PLACES = {(what, how == "remembered"): place for place, (what, how) in enumerate(_ANSWERS)}
 _TOTAL = "total"
@@ -43,33 +43,28 @@ class _Counters:
             # On a full disk, a write to memory without a place on the disk would end the process.
             os.posix_fallocate(file, 0, _SIZE)
         self.memory = mmap.mmap(file, _SIZE)
-        self.read()
+        # The numbers are these bytes: a count is one write to the memory.
+        self.numbers = memoryview(self.memory)[:_BYTES].cast("Q")
 
-    def read(self) -> None:
-        self.numbers = list(_FORM.unpack_from(self.memory))
-        end = self.memory.find(b"\0", _FORM.size)
+    def errors(self) -> dict[str, int]:
+        end = self.memory.find(b"\0", _BYTES)
         try:
-            self.errors: dict[str, int] = json.loads(self.memory[_FORM.size : end])
+            return json.loads(self.memory[_BYTES:end])  # type: ignore[no-any-return]
         except ValueError:
             # There are none, or a process ended while it wrote.
-            self.errors = {}
+            return {}
 
-    def write(self) -> None:
-        _FORM.pack_into(self.memory, 0, *self.numbers)
-
-    def write_errors(self) -> None:
-        data = json.dumps(self.errors).encode() + b"\0"
-        if len(data) <= _SIZE - _FORM.size:
-            self.memory[_FORM.size : _FORM.size + len(data)] = data
+    def add_errors(self, more: Mapping[str, int]) -> None:
+        errors = self.errors()
+        _add(errors, more)
+        data = json.dumps(errors).encode() + b"\0"
+        if len(data) <= _SIZE - _BYTES:
+            self.memory[_BYTES : _BYTES + len(data)] = data
 
     def close(self) -> None:
+        self.numbers.release()
         self.memory.close()
         os.close(self.file)
-
-    def add(self, other: _Counters) -> None:
-        self.numbers = [one + more for one, more in zip(self.numbers, other.numbers, strict=True)]
-        for code, count in other.errors.items():
-            self.errors[code] = self.errors.get(code, 0) + count
 
 
 class _Process:
@@ -88,33 +83,28 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def counted(what: str, opts: Mapping[str, Any], answer: Callable[[], Any]) -> Any:
-    """The answer of the engine, counted. Where no counter can be written, it is not."""
+def counted(what: str, opts: Mapping[str, Any], answer: Callable[..., Any], *arguments: Any) -> Any:
+    """The answer of the engine to these arguments, counted. Where no counter can be written, it is not."""
     begun = time.perf_counter_ns()
-    code = "internal"
     try:
-        given = answer()
-        code = ""
-        return given
+        given = answer(*arguments)
     except Exception as error:
-        code = str(getattr(error, "code", code))
-        raise
-    finally:
-        took = time.perf_counter_ns() - begun
         counters = _of_this_process(opts)
         if counters is not None:
-            _count(counters, what, code, took)
-
-
-def _count(counters: _Counters, what: str, code: str, took: int) -> None:
-    if code:
-        counters.errors[code] = counters.errors.get(code, 0) + 1
-        counters.write_errors()
-    else:
+            counters.add_errors({str(getattr(error, "code", "internal")): 1})
+            _count_time(counters, time.perf_counter_ns() - begun)
+        raise
+    took = time.perf_counter_ns() - begun
+    counters = _of_this_process(opts)
+    if counters is not None:
         counters.numbers[_PLACES[what, _Process.was_remembered()]] += 1
+        _count_time(counters, took)
+    return given
+
+
+def _count_time(counters: _Counters, took: int) -> None:
     counters.numbers[_TIME] += took
     counters.numbers[_HISTOGRAM + bisect.bisect_left(BOUNDS, took / 1e9)] += 1
-    counters.write()
 
 
 def _of_this_process(opts: Mapping[str, Any]) -> _Counters | None:
@@ -157,11 +147,13 @@ def summed(opts: Mapping[str, Any]) -> dict[str, Any]:
     total = _opened(folder / _TOTAL, fcntl.LOCK_EX)
     try:
         living = list(_living(folder, total))
-        for counters in living:
-            total.add(counters)
-        numbers, errors = total.numbers, total.errors
+        all_ = [*living, (list(total.numbers), total.errors())]
     finally:
         total.close()
+    numbers = [sum(column) for column in zip(*(numbers for numbers, _ in all_), strict=True)]
+    errors: dict[str, int] = {}
+    for _, more in all_:
+        _add(errors, more)
     answers: dict[str, dict[str, int]] = {}
     for (what, how), number in zip(_ANSWERS, numbers, strict=False):
         answers.setdefault(what, {})[how] = number
@@ -177,8 +169,13 @@ def summed(opts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _living(folder: Path, total: _Counters) -> Iterator[_Counters]:
-    """The counters of processes that live. Those of the others go to the total."""
+def _add(errors: dict[str, int], more: Mapping[str, int]) -> None:
+    for code, count in more.items():
+        errors[code] = errors.get(code, 0) + count
+
+
+def _living(folder: Path, total: _Counters) -> Iterator[tuple[list[int], dict[str, int]]]:
+    """The numbers and errors of processes that live. Those of the others go to the total."""
     for path in folder.iterdir():
         if not path.name.isdigit():
             continue
@@ -194,13 +191,11 @@ def _living(folder: Path, total: _Counters) -> Iterator[_Counters]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            yield counters
+            yield list(counters.numbers), counters.errors()
         else:
-            # It may have counted once more before it ended.
-            counters.read()
-            total.add(counters)
-            total.write()
-            total.write_errors()
+            for place, number in enumerate(counters.numbers):
+                total.numbers[place] += number
+            total.add_errors(counters.errors())
             path.unlink(missing_ok=True)
         counters.close()
 

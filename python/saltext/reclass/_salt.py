@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
 import logging
 import re
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
@@ -33,13 +34,26 @@ def pillar(  # noqa: PLR0913, PLR0917 - those of Salt's function, and its dunder
     """The pillar of a minion, from the arguments of ``ext_pillar``."""
     settings = settings_of(given, opts, positional)
     if settings.get("metrics_file"):
-        # A master that counts nothing does not load it.
-        from saltext.reclass import _metrics
-
-        return _metrics.counted(  # type: ignore[no-any-return]
-            "pillar", opts, lambda: _pillar(minion_id, so_far, settings, opts, grains)
-        )
+        counted = _counted()
+        return counted("pillar", opts, _pillar, minion_id, so_far, settings, opts, grains)  # type: ignore[no-any-return]
     return _pillar(minion_id, so_far, settings, opts, grains)
+
+
+# An `import` in each request would take longer than a count in it.
+@functools.cache
+def _engine() -> Any:
+    """The engine, which may not load."""
+    from saltext.reclass import _engine
+
+    return _engine
+
+
+@functools.cache
+def _counted() -> Callable[..., Any]:
+    """The function that counts. A master that counts nothing does not load it."""
+    from saltext.reclass._metrics import counted
+
+    return counted
 
 
 def _pillar(
@@ -49,8 +63,6 @@ def _pillar(
     opts: Mapping[str, Any],
     grains: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    from saltext.reclass._engine import Inventory
-
     environment = None
     if _is_on(settings, "allow_adapter_env_override"):
         saltenv = opts.get("saltenv")
@@ -62,9 +74,9 @@ def _pillar(
         environment = _environment(opts.get("pillarenv"), saltenv)
     propagates = _is_on(settings, "propagate_pillar_data_to_reclass")
     try:
-        inventory = Inventory(**settings)
+        inventory = _engine().Inventory(**settings)
         if not propagates or opts.get("__role") == "master":
-            return inventory.pillar(minion_id, so_far, environment, grains)
+            return inventory.pillar(minion_id, so_far, environment, grains)  # type: ignore[no-any-return]
         so_far = _without_our_own(minion_id, so_far)
         data = inventory.pillar(minion_id, so_far, environment, grains)
         # The answer also contains the earlier pillar, which is not ours.
@@ -98,8 +110,6 @@ def top(
     minion_opts: Mapping[str, Any], opts: Mapping[str, Any], grains: Mapping[str, Any] | None = None
 ) -> dict[str, list[str]]:
     """The top of a minion, from the arguments of ``top``."""
-    from saltext.reclass._engine import Inventory
-
     tops = opts.get("master_tops") or {}
     if not isinstance(tops, Mapping):
         raise RefusedError("master_tops must be a mapping")
@@ -110,12 +120,11 @@ def top(
         environment = _environment(minion_opts.get("saltenv"), minion_opts.get("pillarenv"))
 
     def answer() -> dict[str, list[str]]:
-        return Inventory(**settings).top(minion_id, environment, grains)
+        inventory = _engine().Inventory(**settings)
+        return inventory.top(minion_id, environment, grains)  # type: ignore[no-any-return]
 
     if settings.get("metrics_file"):
-        from saltext.reclass import _metrics
-
-        return _metrics.counted("top", opts, answer)  # type: ignore[no-any-return]
+        return _counted()("top", opts, answer)  # type: ignore[no-any-return]
     return answer()
 
 
