@@ -124,6 +124,8 @@ macro_rules! settings {
             $( $(#[doc = $doc])+ pub $name: $type, )*
             /// The rules of old programs that count. Only `reclass compare` has any.
             pub(crate) old_rules: OldRules,
+            /// Whether folders are read as the commit that is checked out has them (`serve`).
+            pub(crate) commits: bool,
         }
 
         /// All settings with their spellings, shapes and defaults.
@@ -157,6 +159,7 @@ macro_rules! settings {
                 Ok(Settings {
                     $( $name: $name.expect("without a fault, each setting was read"), )*
                     old_rules: OldRules::default(),
+                    commits: false,
                 })
             }
         }
@@ -192,7 +195,7 @@ settings! {
     git_unknown_hosts: Text = "refuse" as Shape::OneOf(&["refuse", "accept"]);
     /// A branch, tag or commit to read git repositories at, if they have it, instead of their branches.
     git_revision: Option<Text> = "null" as Shape::Word;
-    /// When a new commit of a git repository is [served](serving.md): `now`; `tested`, when all nodes were rendered, to those that it does not break; or `whole`, only if it breaks none.
+    /// When a new commit is [served](serving.md), of a git repository or of one that is checked out where the folders are: `now`; `tested`, when all nodes were rendered, to those that it does not break; or `whole`, only if it breaks none.
     serve: Text = "now" as Shape::OneOf(&["now", "tested", "whole"]);
     /// The nodes that get a new commit first, with `serve`: a mapping with `match`, a glob, and `percent`.
     canary: Value = "null" as Shape::Any;

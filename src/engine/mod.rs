@@ -84,12 +84,18 @@ impl Inventory {
 
     /// Opens the inventory with rules of old programs.
     pub(crate) fn open_with(options: &Map, rules: OldRules) -> Result<Inventory> {
-        Inventory::open_by(options, None, rules)
+        Inventory::open_by(options, None, rules, false)
+    }
+
+    /// Opens the inventory as it is served: with `serve`, folders in a repository are read as the commit has them
+    /// that is checked out.
+    fn open_served(options: &Map) -> Result<Inventory> {
+        Inventory::open_by(options, None, OldRules::default(), true)
     }
 
     /// Opens the inventory with its folders as they are in a revision of the repository that contains them.
     pub(crate) fn open_at(options: &Map, revision: Option<Arc<Revision>>) -> Result<Inventory> {
-        Inventory::open_by(options, revision, OldRules::default())
+        Inventory::open_by(options, revision, OldRules::default(), false)
     }
 
     /// Opens the inventory of checked settings for one question.
@@ -123,10 +129,17 @@ impl Inventory {
         Ok(Inventory { settings, warnings, revision, database, notices, grain_rules, serving })
     }
 
-    fn open_by(options: &Map, revision: Option<Arc<Revision>>, rules: OldRules) -> Result<Inventory> {
+    fn open_by(
+        options: &Map,
+        revision: Option<Arc<Revision>>,
+        rules: OldRules,
+        served: bool,
+    ) -> Result<Inventory> {
         let (mut settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
         settings.old_rules = rules;
+        let has_folders = &*settings.storage_type == "yaml_fs" && settings.git_revision.is_none();
+        settings.commits = served && has_folders && &*settings.serve != "now";
         let settings = Arc::new(settings);
         let database = Database::new(settings.clone(), revision.clone())?;
         warnings.extend(configuration::unread_file(options, &settings));
@@ -209,7 +222,7 @@ impl Inventory {
 
     /// Forgets which revisions were served if new ones are not tested first any more (`serve: now`).
     pub fn forget_served(&self) -> Result<()> {
-        Serving::forget(&self.settings, &self.database().inputs.trees.locations)
+        Serving::forget(&self.settings)
     }
 
     /// Whether the settings name grains, so that answers depend on the grains of a request.

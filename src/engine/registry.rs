@@ -82,7 +82,7 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
         return Ok(inventory);
     }
     let paths = PathContext::current();
-    let inventory = Arc::new(Inventory::open(options)?);
+    let inventory = Arc::new(Inventory::open_served(options)?);
     let paths = paths.relevant_to(inventory.settings());
     // Another thread may have changed the current folder meanwhile.
     if paths.is_current() {

@@ -108,7 +108,8 @@ impl Serving {
     /// The rule that the settings name; `None` for `serve: now`, and for a fixed revision.
     pub fn of(settings: &Settings, locations: &TreeLocations) -> Result<Option<Serving>> {
         let canary = Canary::of(&settings.canary)?;
-        if &*settings.serve == "now" || settings.git_revision.is_some() {
+        let reads_folders = &*settings.storage_type == "yaml_fs" && !settings.commits;
+        if &*settings.serve == "now" || settings.git_revision.is_some() || reads_folders {
             return Ok(None);
         }
         let Some(first) = locations.repositories.first() else {
@@ -333,10 +334,12 @@ impl Serving {
 
     /// Forgets the decision of an inventory whose settings say `serve: now`. Each new revision is served to all nodes
     /// then, so an earlier decision would give nodes an old revision if the setting is turned on again.
-    pub fn forget(settings: &Settings, locations: &TreeLocations) -> Result<()> {
+    pub fn forget(settings: &Settings) -> Result<()> {
+        let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
+        let Ok(locations) = TreeLocations::of(&settings, None) else { return Ok(()) };
         match locations.repositories.first() {
             Some(first) if &*settings.serve == "now" => {
-                let file = first.beside(&file_name(locations));
+                let file = first.beside(&file_name(&locations));
                 file.remove().map_err(|message| {
                     Fault::new(Kind::GitCache { path: file.path.display().to_string(), message }).into()
                 })

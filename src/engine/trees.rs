@@ -348,7 +348,10 @@ impl Trees {
             return Ok(Vec::new());
         };
         let root = &commit.branch.root;
-        let below = |folders: &[String], stem: &str| catalog::is_below(root, folders, stem);
+        let below = |folders: &[String], stem: &str| match commit.branch.of_folder {
+            true => is_in(root, folders),
+            false => catalog::is_below(root, folders, stem),
+        };
         repository.files(&commit.commit, root, is_yaml, &below)
     }
 
@@ -363,9 +366,7 @@ impl Trees {
             return Ok(Vec::new());
         };
         let root = &commit.branch.root;
-        let below = |folders: &[String], _: &str| {
-            root.is_empty() || folders.join("/").strip_prefix(&**root).is_some_and(is_whole_name)
-        };
+        let below = |folders: &[String], _: &str| is_in(root, folders);
         repository.files(&commit.commit, root, is_yaml_or_json, &below)
     }
 
@@ -389,12 +390,13 @@ pub fn folders(folder: &Path, read: &[GitFile], files: &Files, limits: TreeLimit
     let folder = display(folder);
     let top = if folder.ends_with(':') { folder } else { folder + "/" };
     set_sources(&top, read, None, files);
-    Folders::of_listing(&top, &catalog::listing(&top, read), limits)
+    Folders::of_listing(&top, &catalog::listing(&top, read, 0), limits)
 }
 
-/// Whether what follows the path of a folder leaves its last name whole.
-fn is_whole_name(rest: &str) -> bool {
-    rest.is_empty() || rest.starts_with('/')
+/// Whether these folders are the root or below it.
+fn is_in(root: &str, folders: &[String]) -> bool {
+    let is_whole_name = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    root.is_empty() || folders.join("/").strip_prefix(root).is_some_and(is_whole_name)
 }
 
 /// Gives the files of a tree their bytes, and removes the files that the commit no longer has.

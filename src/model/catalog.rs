@@ -149,14 +149,17 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// The nodes of a commit. As in the Python programs, composed names and the paths for class mappings begin
 /// at the top of the repository.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
-    let listing = listing(&top(commit), files);
+    let listing = listing_of_commit(commit, files);
     index(&listing, (false, REPOSITORY), |inside| node_prefix(inside, settings), whole)
 }
 
 /// The classes of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> NameIndex {
+    let listing = listing_of_commit(commit, files);
+    if commit.branch.of_folder {
+        return index(&listing, (true, REPOSITORY), class_prefix, without_init);
+    }
     let root = commit.branch.root.replace('/', ".");
-    let listing = listing(&top(commit), files);
     index(&listing, (true, REPOSITORY), class_prefix, |name, folder| below(&root, name, folder))
 }
 
@@ -170,12 +173,22 @@ fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
     }
 }
 
-/// Lists files of a repository; all paths begin with `top`.
-pub fn listing(top: &str, files: &[GitFile]) -> Listing {
+/// The files of a commit. Their paths begin at the top of the repository, and those of a folder at the folder.
+fn listing_of_commit(commit: &Commit, files: &[GitFile]) -> Listing {
+    let Branch { root, of_folder, .. } = &commit.branch;
+    if *of_folder && !root.is_empty() {
+        listing(&format!("{}{root}/", top(commit)), files, root.split('/').count())
+    } else {
+        listing(&top(commit), files, 0)
+    }
+}
+
+/// Lists files of a repository; all paths begin with `top`, in which this many of their folders are.
+pub fn listing(top: &str, files: &[GitFile], skip: usize) -> Listing {
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
         let Some(first) = files.first() else { continue };
-        let folder = Folder::of_repository(top, &first.folders.join("/"));
+        let folder = Folder::of_repository(top, &first.folders.get(skip..).unwrap_or_default().join("/"));
         let names = files.iter().filter_map(|file| Some(file.path.file_name()?.into()));
         listing.folders.push((folder.into(), names.collect()));
     }

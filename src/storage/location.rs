@@ -9,7 +9,7 @@ use super::fs::{self, display};
 use super::git::remote::Remote;
 use super::git::revision::Revision;
 use super::git::{Login, Policy, Repository};
-use crate::base::error::{Fault, Kind, Result, Warning};
+use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::settings::Settings;
 use crate::base::value::{Key, Map, Text, Value};
 
@@ -33,6 +33,8 @@ pub struct Branch {
     pub branch: Option<Text>,
     /// The folder in the repository, with `/`; empty for the top.
     pub root: Text,
+    /// Whether the settings name a folder: names and paths begin at the root, as on the disk.
+    pub of_folder: bool,
 }
 
 /// The locations of an inventory.
@@ -58,6 +60,8 @@ pub struct TreeLocations {
 pub const MASTER: &str = "master";
 /// Means the branch with the name of the environment.
 const ENVIRONMENT: &str = "__env__";
+/// Means the branch, tag or commit that is checked out in the repository, or the default branch of a server.
+const HEAD: &str = "HEAD";
 /// The options of a tree in a repository.
 const TREE_OPTIONS: [&str; 8] =
     ["repo", "branch", "root", "cache_dir", "lock_dir", "privkey", "pubkey", "password"];
@@ -104,17 +108,9 @@ impl TreeLocations {
     /// The locations in the settings, with folders as they are in `revision`. Reads no file.
     pub fn of(settings: &Settings, revision: Option<Arc<Revision>>) -> Result<TreeLocations> {
         let mut locations = TreeLocations { revision, ..TreeLocations::default() };
-        let base = settings.inventory_base_uri.as_deref();
         if &*settings.storage_type == "yaml_fs" {
-            let folders = |uri: &Value, setting: &'static str| -> Result<TreeLocation> {
-                let mut folders = fs::roots(base, uri, setting)?;
-                if let Some(revision) = &locations.revision {
-                    folders = folders.into_iter().map(|folder| revision.place(folder)).collect();
-                }
-                Ok(TreeLocation::Folders(folders))
-            };
-            let (nodes, classes) =
-                (folders(&settings.nodes_uri, "nodes_uri")?, folders(&settings.classes_uri, "classes_uri")?);
+            let nodes = locations.folders_at(settings, &settings.nodes_uri, "nodes_uri")?;
+            let classes = locations.folders_at(settings, &settings.classes_uri, "classes_uri")?;
             locations.nodes = Some(nodes);
             locations.classes.push(classes);
         } else {
@@ -146,6 +142,45 @@ impl TreeLocations {
         Ok(locations)
     }
 
+    /// The folders in a setting: on the disk, in the revision, or in the commit that is checked out.
+    fn folders_at(
+        &mut self,
+        settings: &Settings,
+        uri: &Value,
+        setting: &'static str,
+    ) -> Result<TreeLocation> {
+        let mut folders = fs::roots(settings.inventory_base_uri.as_deref(), uri, setting)?;
+        if settings.commits {
+            return self.checked_out(settings, setting, &folders);
+        }
+        if let Some(revision) = &self.revision {
+            folders = folders.into_iter().map(|folder| revision.place(folder)).collect();
+        }
+        Ok(TreeLocation::Folders(folders))
+    }
+
+    /// The folder in the commit that is checked out there.
+    fn checked_out(
+        &mut self,
+        settings: &Settings,
+        setting: &'static str,
+        folders: &[PathBuf],
+    ) -> Result<TreeLocation> {
+        let refused = |reason: String| {
+            let allowed = format!("now, as {reason}");
+            Error::from(Fault::new(Kind::SettingValue { name: "serve".into(), allowed, similar: None }))
+        };
+        let [folder] = folders else { return Err(refused(format!("'{setting}' has several folders"))) };
+        let folder = fs::real(folder).unwrap_or_else(|| folder.clone());
+        let top = folder.ancestors().find(|outer| outer.join(".git").exists());
+        let top = top.ok_or_else(|| refused(format!("'{}' is in no repository of git", display(&folder))))?;
+        let options = Map::from_iter([("repo".into(), Value::Str(display(top).into()))]);
+        let options = TreeOptions { setting, maps: &[&options] };
+        let branch = self.branch(settings, options, Some(HEAD.into()))?;
+        let root = folder.strip_prefix(top).map(display).unwrap_or_default();
+        Ok(TreeLocation::Git(Branch { root: root.into(), of_folder: true, ..branch }))
+    }
+
     /// Adds the places of schemas. By default they are beside the nodes.
     fn add_schemas(&mut self, settings: &Settings) -> Result<()> {
         const SETTING: &str = "schemas_uri";
@@ -167,6 +202,11 @@ impl TreeLocations {
                 } else {
                     self.location(settings, options, branch)?
                 })
+            }
+            (uri, Some(TreeLocation::Git(_))) if settings.commits => {
+                let folders = fs::roots(base, uri, SETTING)?;
+                let placed = self.checked_out(settings, SETTING, &folders);
+                Some(placed.unwrap_or(TreeLocation::Folders(folders)))
             }
             // Relative to the folder that has the nodes.
             (Value::Str(name), Some(TreeLocation::Git(nodes))) if !nodes.root.is_empty() => {
@@ -299,6 +339,12 @@ impl TreeLocations {
         let repo = options.text("repo")?.ok_or_else(|| options.fault("'repo' is missing"))?;
         let remote = Remote::parse(repo, base)
             .map_err(|fault| options.option_fault("repo", format!("'repo': {fault}")))?;
+        let branch = match options.text("branch")? {
+            Some(branch) if &**branch == ENVIRONMENT && options.setting == "classes_uri" => None,
+            Some(branch) => Some(branch.clone()),
+            None => branch,
+        };
+        let remote = if branch.as_deref() == Some(HEAD) { remote.with_head() } else { remote };
         let folder = |name: &str, default: &str| -> Result<PathBuf> {
             match options.path(name, base)? {
                 Some(path) => Ok(path),
@@ -351,14 +397,9 @@ impl TreeLocations {
             self.repositories.push(new);
             self.repositories.len() - 1
         });
-        let branch = match options.text("branch")? {
-            Some(branch) if &**branch == ENVIRONMENT && options.setting == "classes_uri" => None,
-            Some(branch) => Some(branch.clone()),
-            None => branch,
-        };
         // The Python programs replace slashes by dots. Here, both separate folders.
         let root = options.text("root")?.map_or("", |root| root.trim_matches(['/', '.']));
-        Ok(Branch { repository, repo, branch, root: root.into() })
+        Ok(Branch { repository, repo, branch, root: root.into(), of_folder: false })
     }
 
     /// Nodes and classes must not overlap (S15).

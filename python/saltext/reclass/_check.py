@@ -177,13 +177,14 @@ def _options(given: Any, opts: Mapping[str, Any]) -> tuple[dict[str, Any], list[
         Inventory(**settings)
         record = _record(settings)
         wrong = [text for path in record for text in _cache(path)]
-        etcd = {"etcd": record} if record else {}
-        if str(settings.get("storage_type", "yaml_fs")) == "yaml_fs":
-            folders = Editor(**settings).folders()
-            wrong += [text for paths in folders.values() for path in paths for text in _folder(path)]
-            return {**folders, **etcd}, wrong
         caches = _caches(settings)
-        return {"git": caches, **etcd}, wrong + [text for path in caches for text in _cache(path)]
+        wrong += [text for path in caches for text in _cache(path)]
+        read = {**({"git": caches} if caches else {}), **({"etcd": record} if record else {})}
+        if not _is_in_folders(settings):
+            return read, wrong
+        folders = Editor(**settings).folders()
+        wrong += [text for paths in folders.values() for path in paths for text in _folder(path)]
+        return {**folders, **read}, wrong
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and a master starts all the same
@@ -231,12 +232,17 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     inventory["sources"] = state["sources"]
     wrong += [source["stale"] for source in state["sources"] if "stale" in source]
     wrong += [*_held(opened, remarks), *([unmatched] if unmatched else [])]
-    if folders:
+    if folders and "git" not in inventory:
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
     else:
         interval = settings.get("git_fetch_interval", 60)
         inventory["changes"] = f"the repositories are fetched again after {interval} s"
-    if folders and not watching and settings.get("cache", "auto") in ("auto", "inotify"):
+    if (
+        folders
+        and "git" not in inventory
+        and not watching
+        and settings.get("cache", "auto") in ("auto", "inotify")
+    ):
         remarks.append(
             "the folders cannot be watched, so each answer compares the stamps of all files it depends on. "
             "Possible causes: the file system is not a local one, something is mounted inside, there are "
@@ -326,9 +332,16 @@ def _files(roots: list[str]) -> tuple[list[str], list[str]]:
     return [f"{_who()} cannot read '{path}' ({_rights(path)})" for path in failed], foreign
 
 
+def _is_in_folders(settings: Mapping[str, Any]) -> bool:
+    return str(settings.get("storage_type", "yaml_fs")) == "yaml_fs"
+
+
 def _caches(settings: Mapping[str, Any]) -> list[str]:
     """The folders of cached repositories and of their locks."""
     trees: list[Mapping[str, Any]] = []
+    if _is_in_folders(settings) and str(settings.get("serve", "now")) != "now":
+        # The commits of the work tree are fetched, too.
+        trees.append({"storage_type": "yaml_git"})
     for name in ("nodes_uri", "classes_uri"):
         tree = settings.get(name)
         if isinstance(tree, Mapping):

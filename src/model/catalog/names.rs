@@ -136,11 +136,14 @@ impl CatalogEntry {
     }
 
     /// The path of a node without extension, for `class_mappings_match_path`. It begins below the root, in
-    /// a repository at the top.
+    /// a repository at the top, unless folders are read as commits.
     pub fn pathname(&self, settings: &Settings) -> Text {
         let Some(found) = &self.found else { return self.name.clone() };
         let (inside, stem) = (found.folder.relative_text(), found.stem());
-        match (inside.is_empty(), settings.compose_node_name || self.scheme == REPOSITORY) {
+        match (
+            inside.is_empty(),
+            settings.compose_node_name || self.scheme == REPOSITORY && !settings.commits,
+        ) {
             (true, true) => (&*stem).into(),
             // The forks add `./`, and existing patterns expect it (S19).
             (true, false) => format!("./{stem}").into(),

@@ -167,6 +167,9 @@ fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Du
     let mut command = reaching(source, &cache.folder)?;
     command.args(["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules", "--"]);
     command.args([&*remote.address, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]);
+    if remote.head {
+        command.arg("+HEAD:refs/heads/HEAD");
+    }
     let fetched = change(&command, lock.file(), limit);
     with_reason(fetched).map_err(|(reason, text)| (reason, without_password(text, remote)))?;
     let heads = ["for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", "refs/heads/"];

@@ -101,7 +101,7 @@ fn summary(text: &str) -> String {
         }
     }
     lines.truncate(LINES);
-    lines.join("; ")
+    lines.join("; ").replace(":; ", ": ")
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub struct Remote {
     pub transport: Transport,
     /// The name of its folder in the cache.
     pub folder: String,
+    /// Whether what `HEAD` names is fetched too, as a branch of this name.
+    pub head: bool,
 }
 
 /// The means of access to a repository.
@@ -102,7 +104,13 @@ impl Remote {
 
     fn new(shown: &str, address: String, transport: Transport) -> Remote {
         let folder = file_name(&address) + ".git";
-        Remote { shown: shown.to_owned(), address, transport, folder }
+        Remote { shown: shown.to_owned(), address, transport, folder, head: false }
+    }
+
+    /// The same repository with its `HEAD`. It has a cache of its own: each fetch removes the branches that it does
+    /// not ask for.
+    pub fn with_head(self) -> Remote {
+        Remote { folder: file_name(&self.address) + ".HEAD.git", head: true, ..self }
     }
 }
 

@@ -1,0 +1,112 @@
+"""``serve`` for folders in a repository: Salt reads the commit that is checked out."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from saltext.reclass import Editor, Inventory, _check, _commit, _edits, _revision
+from saltext.reclass.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import GitSite
+
+FILES = {
+    "nodes/dc/web1": "classes: [b.c]\nparameters: {n: 1}\n",
+    "nodes/_x/web2": "classes: [a]\n",
+    "classes/a": "parameters: {v: 1, full: '${_reclass_:name:full}'}\n",
+    "classes/b/init": "classes: [a]\n",
+    "classes/b/c": "classes: [b, .d]\n",
+    "classes/b/d": "parameters: {d: 1}\n",
+}
+
+
+@pytest.fixture
+def settings(git_site: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    for folder in ("nodes/dc", "nodes/_x", "classes/b"):
+        (git_site.repo / folder).mkdir()
+    git_site.commit(FILES)
+    return {"inventory_base_uri": str(git_site.repo), "git_fetch_interval": 0}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"compose_node_name": True},
+        {"class_mappings": ["./web* a", "dc/* a"], "class_mappings_match_path": True},
+    ],
+)
+def test_names_and_values_are_those_of_the_folders(settings: dict[str, Any], more: dict[str, Any]) -> None:
+    folders, served = Inventory(**settings, **more), Inventory(**settings, **more, serve="tested")
+    assert served.nodes() == folders.nodes()
+    for name in folders.nodes():
+        assert served.pillar(name) == folders.pillar(name)
+    assert served.state()["revision"].endswith(" of HEAD")
+
+
+def test_a_commit_is_served_and_a_file_is_not(settings: dict[str, Any], git_site: GitSite) -> None:
+    served = Inventory(**settings, serve="tested")
+    assert served.pillar("web1")["v"] == 1
+    (git_site.repo / "classes/a.yml").write_text("parameters: {v: 2}\n")
+    assert served.pillar("web1")["v"] == 1
+    git_site.commit({})
+    assert served.pillar("web1")["v"] == 2
+    # A commit that breaks a node, and the one before it, checked out without a branch.
+    git_site.commit({"nodes/dc/web1": "classes: [gone]\n", "classes/a": "parameters: {v: 3}\n"})
+    assert (served.pillar("web1")["v"], served.pillar("web2")["v"]) == (2, 3)
+    [problem] = _check._held(served, [])
+    assert "HEAD nodes/dc/web1.yml:1:11: no class 'gone'" in problem
+    git(git_site.repo, "checkout", "-q", "--detach", "HEAD~1")
+    assert (served.pillar("web1")["v"], served.pillar("web2")["v"]) == (2, 2)
+    assert _check._held(served, []) == []
+
+
+def test_an_edit_is_served_with_its_commit(settings: dict[str, Any], git_site: GitSite) -> None:
+    on = {**settings, "serve": "whole"}
+    served = Inventory(**on)
+    assert served.pillar("web2")["v"] == 1
+    folders = {"classes": [str(git_site.repo / "classes")], "nodes": [str(git_site.repo / "nodes")]}
+    assert Editor(**on).folders() == folders
+    done = _edits.update_node(on, "web2", parameters={"more": 1})
+    assert (done["changed"], done["file"]) == (True, str(git_site.repo / "nodes/_x/web2.yml"))
+    assert "_param" not in served.pillar("web2")
+    git_site.commit({})
+    assert served.pillar("web2")["_param"] == {"more": 1}
+    with _commit.asked(True, message="one parameter more"):
+        done = _edits.update_node(on, "web2", parameters={"more": 2})
+    assert done["commit"] == git(git_site.repo, "rev-parse", "HEAD")
+    assert served.pillar("web2")["_param"] == {"more": 2}
+    assert _revision.checked_out(on) == [git(git_site.repo, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")] * 2
+
+
+def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_path: Path) -> None:
+    on = {**settings, "serve": "tested", "git_fetch_interval": 5}
+    opts = {"ext_pillar": [{"reclass": on}], "cachedir": str(tmp_path / "salt"), "__role": "master"}
+    [inventory] = _check.check(opts)["inventories"]
+    assert inventory["changes"] == "the repositories are fetched again after 5 s"
+    assert inventory["git"] == [str(tmp_path / f"home/.reclass/git/{name}") for name in ("cache", "lock")]
+    assert inventory["edits"] == "possible"
+    [decision] = (tmp_path / "home/.reclass/git/cache").glob("reclass-serve-*")
+    _check.at_start({**opts, "ext_pillar": [{"reclass": settings}]})
+    assert not decision.exists()
+
+
+def test_what_cannot_be_served_as_commits(settings: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "plain/nodes").mkdir(parents=True)
+    with pytest.raises(SettingsError, match=r"'serve' must be one of now, as '.*/plain/nodes' is in no repo"):
+        Inventory(inventory_base_uri=str(tmp_path / "plain"), serve="tested")
+    with pytest.raises(
+        SettingsError, match="'serve' must be one of now, as 'classes_uri' has several folders"
+    ):
+        Inventory(**settings, classes_uri=["classes", "more"], serve="tested")
