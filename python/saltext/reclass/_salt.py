@@ -78,7 +78,7 @@ def _pillar(
         if not propagates or opts.get("__role") == "master":
             return inventory.pillar(minion_id, so_far, environment, grains)  # type: ignore[no-any-return]
         so_far = _without_our_own(minion_id, so_far)
-        data = inventory.pillar(minion_id, so_far, environment, grains)
+        data: dict[str, Any] = inventory.pillar(minion_id, so_far, environment, grains)
         # The answer also contains the earlier pillar, which is not ours.
         _given[minion_id] = copy.deepcopy({key: value for key, value in data.items() if key not in so_far})
         return data
