@@ -348,9 +348,12 @@ impl Trees {
             return Ok(Vec::new());
         };
         let root = &commit.branch.root;
-        let below = |folders: &[String], stem: &str| match commit.branch.of_folder {
-            true => is_in(root, folders),
-            false => catalog::is_below(root, folders, stem),
+        let below = |folders: &[String], stem: &str| {
+            if commit.branch.of_folder {
+                is_in(root, folders)
+            } else {
+                catalog::is_below(root, folders, stem)
+            }
         };
         repository.files(&commit.commit, root, is_yaml, &below)
     }

@@ -109,6 +109,7 @@ impl Remote {
 
     /// The same repository with its `HEAD`. It has a cache of its own: each fetch removes the branches that it does
     /// not ask for.
+    #[must_use]
     pub fn with_head(self) -> Remote {
         Remote { folder: file_name(&self.address) + ".HEAD.git", head: true, ..self }
     }
