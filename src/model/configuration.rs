@@ -144,10 +144,10 @@ fn base_of(options: &Map, path: &Path) -> Value {
 }
 
 /// Adds the options of the file in `config_file`. Options in `options` override them.
-pub fn with_file(options: Map) -> Result<Map> {
-    let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options) };
+pub fn with_file(options: &Map) -> Result<Map> {
+    let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
     let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
-    all.extend(options);
+    all.extend(options.clone());
     Ok(all)
 }
 

@@ -39,7 +39,11 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
         Some(Value::Map(map)) => Arc::unwrap_or_clone(map),
         _ => Map::default(),
     };
-    let options = py.detach(|| with_file(given)).map_err(|error| exception(py, &error))?;
+    let options = if given.contains_key("config_file") {
+        py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?
+    } else {
+        given
+    };
     if !PROGRAM_SETTINGS.iter().any(|name| options.contains_key(*name)) {
         return Ok(options);
     }
