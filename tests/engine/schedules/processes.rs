@@ -66,7 +66,7 @@ impl Fork {
 
 impl Inventory {
     /// Opens one; that of the options `still` is being opened when its process forks.
-    pub fn open(options: &Map) -> Result<Inventory> {
+    pub fn open_served(options: &Map) -> Result<Inventory> {
         thread::yield_now();
         if options.contains_key("still") {
             FORK.wait_for_child();
