@@ -272,7 +272,10 @@ fn the_program_asks_the_same_decision_and_folders_have_none() {
     assert_eq!(served(&inventory), all("1", "2"));
     let fixed = site.open(&options("serve: tested, git_revision: master"));
     assert_eq!(parameter(&fixed, "n00", "a"), "reference-not-found");
-    let error = Inventory::open(&site.options("{serve: tested, inventory_base_uri: SITE}")).unwrap_err();
+    // Who works on folders reads them; what is shared is served.
+    let folders = site.options("{serve: tested, inventory_base_uri: SITE}");
+    assert!(Inventory::open(&folders).is_ok_and(|inventory| inventory.serving().is_none()));
+    let error = Inventory::shared(&folders).unwrap_err();
     assert_eq!(code(&error), "setting-value");
     for canary in ["{percent: 200}", "web*", "{match: 1}", "{other: 1}"] {
         let error = Inventory::open(&site.options(&options(&format!("canary: {canary}")))).unwrap_err();
