@@ -124,7 +124,7 @@ macro_rules! settings {
             $( $(#[doc = $doc])+ pub $name: $type, )*
             /// The rules of old programs that count. Only `reclass compare` has any.
             pub(crate) old_rules: OldRules,
-            /// Whether folders are read as the commit that is checked out has them (`serve`).
+            /// Whether the commit that is checked out is read in place of the folders (`serve`).
             pub(crate) commits: bool,
         }
 

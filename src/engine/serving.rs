@@ -335,17 +335,16 @@ impl Serving {
     /// Forgets the decision of an inventory whose settings say `serve: now`. Each new revision is served to all nodes
     /// then, so an earlier decision would give nodes an old revision if the setting is turned on again.
     pub fn forget(settings: &Settings) -> Result<()> {
-        let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
-        let Ok(locations) = TreeLocations::of(&settings, None) else { return Ok(()) };
-        match locations.repositories.first() {
-            Some(first) if &*settings.serve == "now" => {
-                let file = first.beside(&file_name(&locations));
-                file.remove().map_err(|message| {
-                    Fault::new(Kind::GitCache { path: file.path.display().to_string(), message }).into()
-                })
-            }
-            _ => Ok(()),
+        if &*settings.serve != "now" {
+            return Ok(());
         }
+        let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
+        let locations = TreeLocations::of(&settings, None).unwrap_or_default();
+        let Some(first) = locations.repositories.first() else { return Ok(()) };
+        let file = first.beside(&file_name(&locations));
+        file.remove().map_err(|message| {
+            Fault::new(Kind::GitCache { path: file.path.display().to_string(), message }).into()
+        })
     }
 
     /// The problem of a canary that is none of these nodes and none on trial.

@@ -63,9 +63,7 @@ impl Trees {
         let repositories = self.locations.repositories.iter();
         let records: Vec<_> = repositories.map(Repository::current_record).collect::<Result<_>>()?;
         let mut known = self.fetched.lock();
-        if known.0.len() != records.len()
-            || known.0.iter().zip(&records).any(|(old, new)| !Arc::ptr_eq(old, new))
-        {
+        if known.0.iter().map(Arc::as_ptr).ne(records.iter().map(Arc::as_ptr)) {
             let heads = records.iter().enumerate().map(|(number, record)| self.in_use(number, record));
             let heads: Heads = heads.collect();
             *known = (records, Arc::new(heads));
@@ -396,7 +394,7 @@ pub fn folders(folder: &Path, read: &[GitFile], files: &Files, limits: TreeLimit
     Folders::of_listing(&top, &catalog::listing(&top, read, 0), limits)
 }
 
-/// Whether these folders are the root or below it.
+/// Whether a file in these folders is below the root.
 fn is_in(root: &str, folders: &[String]) -> bool {
     let is_whole_name = |rest: &str| rest.is_empty() || rest.starts_with('/');
     root.is_empty() || folders.join("/").strip_prefix(root).is_some_and(is_whole_name)

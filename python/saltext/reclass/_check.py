@@ -232,17 +232,13 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     inventory["sources"] = state["sources"]
     wrong += [source["stale"] for source in state["sources"] if "stale" in source]
     wrong += [*_held(opened, remarks), *([unmatched] if unmatched else [])]
-    if folders and "git" not in inventory:
+    reads_files = folders and "git" not in inventory
+    if reads_files:
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
     else:
         interval = settings.get("git_fetch_interval", 60)
         inventory["changes"] = f"the repositories are fetched again after {interval} s"
-    if (
-        folders
-        and "git" not in inventory
-        and not watching
-        and settings.get("cache", "auto") in ("auto", "inotify")
-    ):
+    if reads_files and not watching and settings.get("cache", "auto") in ("auto", "inotify"):
         remarks.append(
             "the folders cannot be watched, so each answer compares the stamps of all files it depends on. "
             "Possible causes: the file system is not a local one, something is mounted inside, there are "

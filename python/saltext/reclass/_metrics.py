@@ -14,6 +14,7 @@ import json
 import mmap
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,7 @@ BOUNDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 _ANSWERS = tuple((what, how) for what in ("pillar", "top") for how in ("remembered", "computed"))
 # The answers, the nanoseconds of all, and the histogram, whose last part has no bound.
-_NUMBERS = len(_ANSWERS) + 1 + len(BOUNDS) + 1
-_BYTES = _NUMBERS * 8
+_BYTES = 8 * (len(_ANSWERS) + 1 + len(BOUNDS) + 1)
 _TIME, _HISTOGRAM = len(_ANSWERS), len(_ANSWERS) + 1
 _PLACES = {(what, how == "remembered"): place for place, (what, how) in enumerate(_ANSWERS)}
 _TOTAL = "total"
@@ -55,8 +55,8 @@ class _Counters:
             return {}
 
     def add_errors(self, more: Mapping[str, int]) -> None:
-        errors = self.errors()
-        _add(errors, more)
+        errors = Counter(self.errors())
+        errors.update(more)
         data = json.dumps(errors).encode() + b"\0"
         if len(data) <= _SIZE - _BYTES:
             self.memory[_BYTES : _BYTES + len(data)] = data
@@ -88,11 +88,13 @@ def counted(what: str, opts: Mapping[str, Any], answer: Callable[..., Any], *arg
     begun = time.perf_counter_ns()
     try:
         given = answer(*arguments)
-    except Exception as error:
+    except BaseException as error:
+        took = time.perf_counter_ns() - begun
+        code = getattr(error, "code", "internal") if isinstance(error, Exception) else "internal"
         counters = _of_this_process(opts)
         if counters is not None:
-            counters.add_errors({str(getattr(error, "code", "internal")): 1})
-            _count_time(counters, time.perf_counter_ns() - begun)
+            counters.add_errors({str(code): 1})
+            _count_time(counters, took)
         raise
     took = time.perf_counter_ns() - begun
     counters = _of_this_process(opts)
@@ -151,9 +153,9 @@ def summed(opts: Mapping[str, Any]) -> dict[str, Any]:
     finally:
         total.close()
     numbers = [sum(column) for column in zip(*(numbers for numbers, _ in all_), strict=True)]
-    errors: dict[str, int] = {}
+    errors: Counter[str] = Counter()
     for _, more in all_:
-        _add(errors, more)
+        errors.update(more)
     answers: dict[str, dict[str, int]] = {}
     for (what, how), number in zip(_ANSWERS, numbers, strict=False):
         answers.setdefault(what, {})[how] = number
@@ -167,11 +169,6 @@ def summed(opts: Mapping[str, Any]) -> dict[str, Any]:
         "errors": dict(sorted(errors.items())),
         "seconds": {"sum": numbers[_TIME] / 1e9, "count": below, "buckets": buckets},
     }
-
-
-def _add(errors: dict[str, int], more: Mapping[str, int]) -> None:
-    for code, count in more.items():
-        errors[code] = errors.get(code, 0) + count
 
 
 def _living(folder: Path, total: _Counters) -> Iterator[tuple[list[int], dict[str, int]]]:
