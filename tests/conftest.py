@@ -65,7 +65,7 @@ class GitSite:
         self.repo = folder / "repo"
         for name in ("nodes", "classes"):
             (self.repo / name).mkdir(parents=True)
-        self._git("init", "-q", "-b", "master")
+        self.git("init", "-q", "-b", "master")
         tree = {"repo": str(self.repo), "cache_dir": str(folder / "cache"), "lock_dir": str(folder / "lock")}
         self.settings: dict[str, Any] = {
             "storage_type": "yaml_git",
@@ -78,12 +78,14 @@ class GitSite:
         """Commits files, by path without ``.yml``."""
         for name, text in files.items():
             (self.repo / f"{name}.yml").write_text(text)
-        self._git("add", "-A")
-        self._git("commit", "-qm", "change")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "change")
 
-    def _git(self, *arguments: str) -> None:
+    def git(self, *arguments: str) -> str:
+        """The output of git in the repository."""
         person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
-        subprocess.run(["git", "-C", str(self.repo), *person, *arguments], check=True)
+        command = ["git", "-C", str(self.repo), *person, *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 @pytest.fixture

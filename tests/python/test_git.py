@@ -367,8 +367,7 @@ def test_a_decision_about_a_commit_is_logged_once(git_site: GitSite) -> None:
     git_site.commit({"nodes/n2": "classes: [lost]\n"})
     whole = Inventory(**settings, serve="whole")
     assert whole.pillar("n2")["a"] == 2
-    rev_parse = ["git", "-C", str(git_site.repo), "rev-parse", "HEAD"]
-    head = subprocess.run(rev_parse, capture_output=True, text=True, check=True).stdout
+    head = git_site.git("rev-parse", "HEAD")
     problems = _check._held(whole, [])
     begin = f"revision {head[:8]} of master is served to none: it breaks 1 node: "
     assert [problem.startswith(begin) for problem in problems] == [True, True]

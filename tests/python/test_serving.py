@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,11 +33,6 @@ def settings(git_site: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return {"inventory_base_uri": str(git_site.repo), "git_fetch_interval": 0}
 
 
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -67,7 +61,7 @@ def test_a_commit_is_served_and_a_file_is_not(settings: dict[str, Any], git_site
     assert (served.pillar("web1")["v"], served.pillar("web2")["v"]) == (2, 3)
     [problem] = _check._held(served, [])
     assert "HEAD nodes/dc/web1.yml:1:11: no class 'gone'" in problem
-    git(git_site.repo, "checkout", "-q", "--detach", "HEAD~1")
+    git_site.git("checkout", "-q", "--detach", "HEAD~1")
     assert (served.pillar("web1")["v"], served.pillar("web2")["v"]) == (2, 2)
     assert _check._held(served, []) == []
 
@@ -85,9 +79,9 @@ def test_an_edit_is_served_with_its_commit(settings: dict[str, Any], git_site: G
     assert served.pillar("web2")["_param"] == {"more": 1}
     with _commit.asked(True, message="one parameter more"):
         done = _edits.update_node(on, "web2", parameters={"more": 2})
-    assert done["commit"] == git(git_site.repo, "rev-parse", "HEAD")
+    assert done["commit"] == git_site.git("rev-parse", "HEAD")
     assert served.pillar("web2")["_param"] == {"more": 2}
-    assert _revision.checked_out(on) == [git(git_site.repo, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")] * 2
+    assert _revision.checked_out(on) == [git_site.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD")] * 2
 
 
 def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_path: Path) -> None:
