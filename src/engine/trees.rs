@@ -218,6 +218,11 @@ impl Trees {
             return Ok((before.nodes.clone(), commit.commit));
         }
         let read = self.read(&commit)?;
+        if branch.of_folder && read.is_empty() {
+            // As a folder that is not there. Nodes that nobody has committed are no reason for empty pillars.
+            let (path, message) = (commit.branch.to_string(), "the commit has no node in it".into());
+            return Err(Fault::new(Kind::DirectoryNotFound { path, message, similar: None }).into());
+        }
         let names = catalog::nodes_of_commit(&commit, &read, settings);
         set_sources(&catalog::top(&commit), &read, before.map(|before| &*before.nodes), files);
         Ok((Arc::new(names), commit.commit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import Editor, Inventory, _check, _commit, _edits, _revision
+from saltext.reclass import Editor, Inventory, ReclassError, _check, _commit, _edits, _revision
 from saltext.reclass.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -97,6 +97,10 @@ def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_pa
 
 
 def test_what_cannot_be_served_as_commits(settings: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(
+        ReclassError, match=r"HEAD new': the commit has no node in it \(directory-not-found\)"
+    ):
+        Inventory(**settings, nodes_uri="new", serve="tested", node_not_found="empty").pillar("web1")
     (tmp_path / "plain/nodes").mkdir(parents=True)
     with pytest.raises(SettingsError, match=r"'serve' must be one of now, as '.*/plain/nodes' is in no repo"):
         Inventory(inventory_base_uri=str(tmp_path / "plain"), serve="tested")
