@@ -175,3 +175,33 @@ def test_a_commit_is_tested_before_minions_get_it(make_site: MakeSite) -> None:
     # The log has each line on the terminal and, with a date, in the file.
     lines = [line for line in site.log("master").splitlines() if "breaks 5 nodes" in line and line[0] == "2"]
     assert len(lines) == 1, "\n".join(lines)
+
+
+def test_folders_in_a_repository_are_served_as_commits(make_site: MakeSite) -> None:
+    site = make_site({"git_fetch_interval": 1, "serve": "tested"})
+    # The commits are fetched into its home. `salt-run` would take that of the user.
+    site.environment["HOME"] = str(site.folder)
+
+    def commit() -> None:
+        git(site.inventory, "add", "-A")
+        git(site.inventory, "commit", "-q", "-m", "change")
+
+    git(site.inventory, "init", "-q", "-b", "main")
+    commit()
+    site.start_master()
+    site.start_minion("web1")
+    assert pillar(site)["text"] == "hello"
+    site.write({"classes/common": "applications: [common]\nparameters: {text: changed}\n"})
+    time.sleep(1.1)
+    assert [pillar(site)["text"] for _ in range(6)] == ["hello"] * 6
+    commit()
+    time.sleep(1.1)
+    until(lambda: pillar(site)["text"] == "changed")
+    # One worker tests, and the others wait for its decision.
+    assert [pillar(site)["text"] for _ in range(6)] == ["changed"] * 6
+    site.write({"nodes/web1": "classes: [gone]\n"})
+    commit()
+    time.sleep(1.1)
+    assert [pillar(site)["text"] for _ in range(6)] == ["changed"] * 6
+    assert "breaks 1 node, which keeps the one before: " in site.log("master")
+    assert "inventory HEAD nodes/web1.yml:1:11: no class 'gone'" in site.log("master")
