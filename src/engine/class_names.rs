@@ -148,12 +148,17 @@ impl ClassFolders {
         result
     }
 
-    /// Puts back a name that leads to the same files as before an error.
+    /// Puts back a name that leads to the same files as the known one, unless somebody uses that: a name is known
+    /// once, and the files of others are forgotten.
     pub fn restore(&mut self, name: &Arc<ClassName>) -> bool {
         let names = self.trees.get_mut(&name.tree).map(|tree| &mut tree.names);
         names.and_then(|names| names.get_mut(&name.name)).is_some_and(|(known, _)| {
-            *known = name.clone();
-            true
+            // One is known here, and one is `now` of the caller.
+            let is_free = Arc::strong_count(known) <= 2;
+            if is_free {
+                *known = name.clone();
+            }
+            is_free
         })
     }
 

@@ -42,7 +42,7 @@ pub struct Database {
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
     index: ExportIndex,
-    /// Grows whenever an input may have changed.
+    /// Grows whenever an input may have changed, or was forgotten.
     pub(super) revision: u64,
     pub(super) answers: CachedAnswers,
     /// Memory of all cached answers.
@@ -126,7 +126,10 @@ impl Database {
             self.catalog = catalog.clone();
             self.catalog_changes += 1;
         }
-        self.inputs.forget(&catalog, changed);
+        if self.inputs.forget(&catalog, changed) {
+            // What was verified in this revision may depend on the version of a file that is gone.
+            self.revision += 1;
+        }
         Ok(catalog)
     }
 

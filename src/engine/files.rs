@@ -265,8 +265,9 @@ impl Files {
     }
 
     /// Frees the layers of files on disk that are neither nodes of the catalog nor `classes`. Such a file is read
-    /// again before any answer that depends on it is given.
-    pub fn evict(&self, catalog: &Catalog, classes: &FxHashSet<Arc<Path>>) {
+    /// again before any answer that depends on it is given. Returns whether there was one: its layer has another
+    /// version from then on.
+    pub fn evict(&self, catalog: &Catalog, classes: &FxHashSet<Arc<Path>>) -> bool {
         let goes = |file: &FileEntry| {
             let gone = |item: &Arc<CatalogEntry>| {
                 let node = || catalog.nodes.at(&item.name, &file.path);
@@ -279,12 +280,15 @@ impl Files {
             file.source.is_on_disk() && file.item.as_ref().is_some_and(gone)
         };
         let mut table = self.table.lock();
+        let mut any = false;
         for number in 0..table.files.len() {
             let file = &table.files[number];
             if file.loaded.is_some() && goes(file) {
                 table.unsettle(FileId(u32::try_from(number).unwrap_or(u32::MAX))).free();
+                any = true;
             }
         }
+        any
     }
 
     /// The files that were not verified in this scan.

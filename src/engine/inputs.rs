@@ -373,12 +373,11 @@ impl Inputs {
         self.with_classes(|classes, check| classes.class((tree, name), listed.map(|names| &**names), check))
     }
 
-    /// Forgets what no answer needs any more, if the catalog changed or a class name leads to other files.
-    pub fn forget(&self, catalog: &Catalog, changed: bool) {
+    /// Forgets what no answer needs any more, if the catalog changed or a class name leads to other files. Returns
+    /// whether a file was forgotten.
+    pub fn forget(&self, catalog: &Catalog, changed: bool) -> bool {
         let mut classes = self.classes.lock();
-        if changed || classes.have_changed() {
-            self.files.evict(catalog, &classes.forget());
-        }
+        (changed || classes.have_changed()) && self.files.evict(catalog, &classes.forget())
     }
 
     /// Whether a class name still leads to the same files.

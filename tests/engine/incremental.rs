@@ -1,6 +1,10 @@
 //! What an inventory that is kept answers after edits, against one that is opened anew; and what
 //! it had to do for it.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
+#![allow(clippy::print_stdout, reason = "it says how much it met")]
+
+#[path = "incremental_walks.rs"]
+mod walks;
 
 use std::fmt::Write as _;
 use std::fs;
