@@ -22,13 +22,20 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-salt test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-salt test-long check fix demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
 	    printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 build: $(VENV)/.built ## programs, package, Salt and test tools into .venv, without link-time optimization
+	$(if $(filter 0build,$(MAKELEVEL)$(MAKECMDGOALS)),$(offer_hook))
+
+# One line, where somebody asked for a build and has no hooks yet.
+define offer_hook
+	@if hooks=$$(git rev-parse --git-path hooks 2>/dev/null) && ! test -x "$$hooks/pre-commit"; then \
+	    echo 'To have the format checked before each commit: git config core.hooksPath .githooks'; fi
+endef
 
 test: build .venv-oracle/.tools .venv-ansible/.tools $(KAPITAN) ## all tests, with a real Salt; RECLASS_WITHOUT=etcd,sshd,... leaves out those that need it
 	@echo 'The tests of Rust, of Python and of Salt run side by side; each prints when it is done.'
@@ -86,6 +93,16 @@ check: build ## format, lints, types, stubs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest saltext.reclass._engine --mypy-config-file pyproject.toml
+	$(BIN)/reclass lint -b examples/inventory --config examples/inventory/reclass-config.yml
+
+# What Clippy repairs may need a new format, so that comes last, and also where Clippy found what it cannot repair.
+fix: $(VENV)/.tools ## format, and repair what ruff and Clippy can; `make check` tells what is left
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+	@for package in --all-targets '--package reclass --lib'; do \
+	    echo "cargo clippy --fix $$package"; \
+	    cargo clippy --fix --allow-dirty --allow-staged --locked --quiet $$package || left=1; done; \
+	    echo 'cargo fmt'; cargo fmt && test -z "$$left"
 
 demo: ## the pillar and the top of a minion of examples/, through a real Salt
 	@test -e $(VENV)/.built || echo 'Installing Salt and compiling the engine into $(VENV): about five minutes on two cores.'
