@@ -1,4 +1,4 @@
-"""Inventories are what is measured: made by the generator beside the repository, or real ones."""
+"""Inventories are what is measured: generated ones (`gen`), or real ones beside the repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHARED = Path(os.environ.get("RECLASS_SHARED", REPOSITORY.parent / "shared")).resolve()
-GENERATOR = SHARED / "bench/gen.py"
+GENERATOR = REPOSITORY / "benches/gen"
 REAL = SHARED / "conformance/real"
 
 
@@ -45,9 +45,10 @@ def generated(name: str, *options: str) -> Inventory:
     not there yet."""
     folder = KEPT / ("inventory" + "".join(options).replace("--", "-"))
     done = folder / ".done"
-    if not done.exists() or done.stat().st_mtime < GENERATOR.stat().st_mtime:
-        command = [sys.executable, str(GENERATOR), "--out", str(folder), *options]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
+    changed = max(file.stat().st_mtime for file in GENERATOR.glob("*.py"))
+    if not done.exists() or done.stat().st_mtime < changed:
+        command = [sys.executable, "-m", "benches.gen", "--out", str(folder), *options]
+        subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL, env=environment())
         done.touch()
     nodes = sorted(file.stem for file in (folder / "nodes").rglob("*.yml"))
     inventory = Inventory(name, folder, nodes)
@@ -55,9 +56,9 @@ def generated(name: str, *options: str) -> Inventory:
     return inventory
 
 
-def preset(name: str) -> Inventory:
-    """One of the generator's sizes: S, M, L, XL."""
-    return generated(name, "--preset", name)
+def preset(name: str, *options: str) -> Inventory:
+    """One of the generator's sizes, S, M, L, XL, with queries or without."""
+    return generated(f"{name}, queries" if options else name, "--preset", name, *options)
 
 
 def real(count: int) -> Iterator[Inventory]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from statistics import StatisticsError
+from typing import TYPE_CHECKING
 
 import pytest
 
 from benches import callgrind
+from benches.gen.__main__ import write
+from benches.gen.layers import Layers, Numbers
 from benches.measure import (
     Figure,
     Growth,
@@ -28,6 +32,9 @@ from benches.page import page, table
 from benches.programs import KAPICORP, OURS, RECLASS_RS
 from benches.suite import Results
 from benches.workers.literal import builder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.97])
@@ -102,6 +109,21 @@ def test_quantities_have_three_digits_and_a_unit() -> None:
 def test_the_gate_lets_a_tenth_pass() -> None:
     before = {"all": 1000, "one": 1000}
     assert callgrind.risen({"all": 1100, "one": 1101, "new": 5}, before) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "digest"),
+    [
+        (False, "a2aadf19b17ba4fc9a874b905a2abdb408d4b2f2ce837b5b21683a5ba528c4e3"),
+        (True, "4edcfda2c1042add76683f71e413cda24bebff62cd9f8018830c5d94815aca5e"),
+    ],
+)
+def test_an_inventory_is_the_same_to_the_byte(queries: bool, digest: str, tmp_path: Path) -> None:
+    write(tmp_path, Layers(Numbers(60, 300, 2, queries=queries)))
+    found = hashlib.sha256()
+    for file in sorted(tmp_path.rglob("*.yml")):
+        found.update(f"{file.relative_to(tmp_path)}\n".encode() + file.read_bytes())
+    assert found.hexdigest() == digest
 
 
 def test_a_literal_builds_an_equal_dict_each_time_anew() -> None:
