@@ -22,7 +22,7 @@ PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) 
 KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-salt test-long check fix demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
+.PHONY: help shipped build test explorer test-explorer playground test-playground test-site test-vscode vscode test-rust test-python test-salt test-long check fix demo bench bench-quick bench-instructions bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill changelog changelog-draft release-notes man docs lint-prose docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -135,8 +135,13 @@ bench: shipped .venv-bench/.tools ## times beside kapicorp-reclass and reclass-r
 bench-quick: shipped .venv-bench/.tools ## the same on small samples, into target/bench
 	.venv-bench/bin/python -m benches --quick
 
-bench-record: shipped .venv-bench/.tools ## the instruction counts that `make bench` holds against
-	.venv-bench/bin/python -m benches --record
+bench-instructions: shipped ## instructions of what ships, held against what is recorded; needs valgrind
+	$(call need,valgrind,apt-get install valgrind)
+	$(BIN)/python -m benches.instructions
+
+bench-record: shipped ## record them anew; the message of the commit says why
+	$(call need,valgrind,apt-get install valgrind)
+	$(BIN)/python -m benches.instructions --record
 
 deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
 	$(call need,cargo-deny,cargo install --locked cargo-deny)

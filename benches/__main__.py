@@ -2,9 +2,8 @@
 
     make bench            everything, 10 minutes or more
     make bench-quick      small samples, into target/bench
-    make bench-record     only the instruction counts, recorded as those to hold against
 
-Ends with 1 if an instruction count rose by more than a tenth over the recorded one, and with 0
+Ends with 1 if an instruction count rose by more than 3 % over the recorded one, and with 0
 otherwise: a time that misses its target is a line on the page.
 """
 
@@ -14,7 +13,7 @@ import argparse
 import pickle
 import sys
 
-from benches import callgrind, suite
+from benches import instructions, suite
 from benches.effort import FULL, QUICK
 from benches.page import page
 from benches.plots import draw
@@ -26,14 +25,8 @@ LAST = KEPT / "results.pickle"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small samples, into target/bench")
-    parser.add_argument("--record", action="store_true", help="record the instruction counts")
     parser.add_argument("--page", action="store_true", help="write the page of the last results again")
     arguments = parser.parse_args()
-    if arguments.record:
-        counted = suite.instructions(FULL)
-        if counted:
-            callgrind.record(counted)
-        return 0 if counted else 1
     if arguments.page:
         results: suite.Results = pickle.loads(LAST.read_bytes())  # noqa: S301 - written below
     else:
@@ -45,7 +38,7 @@ def main() -> int:
     (folder / "benchmarks.md").write_text(page(results))
     draw(results, folder / "benchmarks")
     suite.say(f"written: {folder / 'benchmarks.md'}")
-    risen = callgrind.risen(results.counted, results.recorded)
+    risen = instructions.risen(results.counted, results.recorded)
     for name in risen:
         suite.say(f"instructions of {name}: {results.counted[name]:,}, recorded {results.recorded[name]:,}")
     return 1 if risen else 0

@@ -24,8 +24,8 @@ class Effort:
     # The other inventories, and how many of the real ones.
     presets: tuple[str, ...]
     real: int
-    # The inventory of which instructions are counted.
-    counted: str
+    # Whether instructions are counted, which needs the whole inventories.
+    instructions: bool
 
 
 FULL = Effort(
@@ -38,7 +38,7 @@ FULL = Effort(
     smaller=(250, 500, 1000),
     presets=("S", "M", "XL"),
     real=3,
-    counted="M",
+    instructions=True,
 )
 QUICK = Effort(
     rounds=3,
@@ -50,5 +50,5 @@ QUICK = Effort(
     smaller=(25, 50),
     presets=("S",),
     real=1,
-    counted="S",
+    instructions=False,
 )

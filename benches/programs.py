@@ -24,7 +24,8 @@ OURS, KAPICORP, RECLASS_RS = "saltext-reclass", "kapicorp-reclass", "reclass-rs"
 FERROCLASS = "ferroclass"
 PROGRAMS = (OURS, KAPICORP, RECLASS_RS)
 
-_PYTHON = {
+# The Python of each program.
+PYTHON = {
     OURS: str(REPOSITORY / ".venv/bin/python"),
     KAPICORP: sys.executable,
     RECLASS_RS: sys.executable,
@@ -53,7 +54,7 @@ def environment() -> dict[str, str]:
 def nodeinfo_command(program: str, base: Path, node: str) -> list[str]:
     """What prints a node as JSON, as a process of its own."""
     if program == RECLASS_RS:
-        return [_PYTHON[program], "-c", _NODEINFO, str(base), node]
+        return [PYTHON[program], "-c", _NODEINFO, str(base), node]
     start = [NATIVE] if program == OURS else [str(Path(sys.executable).parent / "reclass")]
     return [*start, "-b", str(base), "-o", "json", "--nodeinfo", node]
 
@@ -115,7 +116,7 @@ def worker(
     program: str, base: Path | None = None, settings: dict[str, Any] | None = None
 ) -> Iterator[Worker]:
     """A new worker, with the inventory of ``base`` open."""
-    with closing(Worker(_PYTHON[program], _WORKER[program])) as started:
+    with closing(Worker(PYTHON[program], _WORKER[program])) as started:
         if base is not None:
             started("open", base=str(base), settings=settings or {})
         yield started

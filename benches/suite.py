@@ -12,7 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches import all_nodes, asking, callgrind, editing, ferroclass, growing, heap, one_node, reviewing
+from benches import (
+    all_nodes,
+    asking,
+    callgrind,
+    editing,
+    ferroclass,
+    growing,
+    heap,
+    instructions,
+    one_node,
+    reviewing,
+)
 from benches.inventories import Inventory, generated, preset, real
 from benches.measure import (
     Figure,
@@ -49,7 +60,7 @@ class Results:
     # Judged: on the inventory L, and L with queries.
     targets: list[Row] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
-    # Instructions by name, as counted now and as recorded; both empty without valgrind.
+    # Instructions by name, as counted now and as recorded; both empty where they are not counted.
     counted: dict[str, int] = field(default_factory=dict)
     recorded: dict[str, int] = field(default_factory=dict)
     # Bytes per node by kind, of L with all answers kept; empty without valgrind.
@@ -66,7 +77,12 @@ def measure(effort: Effort) -> Results:
     """Runs everything."""
     begin = time.monotonic()
     results = Results(time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), machine(), versions())
-    results.counted, results.recorded = instructions(effort), callgrind.recorded()
+    if effort.instructions and callgrind.available():
+        say("instructions")
+        results.counted = instructions.counts()
+        recorded = instructions.recorded()
+        if recorded.made_with == instructions.made_with():
+            results.recorded = recorded.counts
     _large(effort, results)
     _queries(effort, results)
     _reviews(effort, results)
@@ -92,16 +108,6 @@ def measure(effort: Effort) -> Results:
 def say(text: str) -> None:
     """Says on the terminal what takes its time now."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
-def instructions(effort: Effort) -> dict[str, int]:
-    """The instruction counts; none without valgrind, which is said."""
-    if not callgrind.available():
-        say("valgrind is not installed: no instructions are counted, and their gate is skipped")
-        return {}
-    say("instructions")
-    whole = [preset(effort.counted), _sizes(effort, "--queries", "1")[-1], *reviewing.whole(1)]
-    return callgrind.counts(whole, _sizes(effort)[-1])
 
 
 def machine() -> str:

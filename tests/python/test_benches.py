@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benches import callgrind
+from benches import instructions
 from benches.gen.__main__ import write
 from benches.gen.layers import Layers, Numbers
+from benches.instructions import Recorded
 from benches.measure import (
     Figure,
     Growth,
@@ -106,9 +107,28 @@ def test_quantities_have_three_digits_and_a_unit() -> None:
     assert [size(value) for value in (30_000, 2_403e6, 1.2e9)] == ["30.0 KB", "2.40 GB", "1.20 GB"]
 
 
-def test_the_gate_lets_a_tenth_pass() -> None:
-    before = {"all": 1000, "one": 1000}
-    assert callgrind.risen({"all": 1100, "one": 1101, "new": 5}, before) == ["one"]
+def test_the_gate_lets_three_percent_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    before = Recorded("a compiler", {"all": 1000, "one": 1000})
+    assert instructions.judge({"all": 1030, "one": 1000, "new": 5}, "a compiler", before) == 0
+    assert instructions.judge({"all": 1030, "one": 1031, "new": 5}, "a compiler", before) == 1
+    printed = capsys.readouterr().out
+    assert "error: the instructions of 'one' rose from 1,000 to 1,031\n" in printed
+    assert "`make bench-record`" in printed
+
+
+def test_counts_of_another_compiler_are_not_held(capsys: pytest.CaptureFixture[str]) -> None:
+    before = Recorded("a compiler", {"one": 1000})
+    assert instructions.judge({"one": 2000}, "a newer one", before) == 0
+    assert "The recorded counts are of a compiler: these are not held" in capsys.readouterr().out
+
+
+def test_what_could_not_be_counted_stays_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(instructions, "RECORDED", tmp_path / "instructions.json")
+    instructions.RECORDED.write_text('{"made_with": "a compiler", "counts": {"one": 1, "two": 2}}')
+    instructions.record({"one": 3}, "a compiler")
+    assert instructions.recorded() == Recorded("a compiler", {"one": 3, "two": 2})
+    instructions.record({"one": 4}, "a newer one")
+    assert instructions.recorded() == Recorded("a newer one", {"one": 4})
 
 
 @pytest.mark.parametrize(
@@ -173,4 +193,4 @@ def test_the_page_shows_what_is_missed(results: Results) -> None:
 
 def test_the_page_says_that_nothing_was_counted(results: Results) -> None:
     shown = page(replace(results, counted={}))
-    assert "Not counted in this run: valgrind is not installed." in shown
+    assert "Not counted in this run." in shown
