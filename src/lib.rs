@@ -15,7 +15,7 @@
 //! # Ok::<_, reclass::Error>(())
 //! ```
 //!
-//! It has nine rooms, and a room never uses a higher one. `base` is the lowest: it holds values, errors,
+//! It has ten rooms, and a room never uses a higher one. `base` is the lowest: it holds values, errors,
 //! settings, source positions, names and paths, which all others share. Those from the next to the highest:
 //!
 //! | room | turns |
@@ -28,6 +28,7 @@
 //! | `output` | answers and errors into what leaves the process |
 //! | `analysis` | an inventory into explanations, findings, results of tests, differences, listings, graphs and documentation |
 //! | `edit` | a change of one value into a change of one file that keeps every other byte |
+//! | `serve` | the states of an inventory into the answer for a minion |
 
 // The examples on the page for users of the library are tested too.
 #![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]
@@ -45,6 +46,8 @@ mod engine;
 mod evaluate;
 mod model;
 mod output;
+#[cfg(feature = "validation")]
+pub mod serve;
 mod storage;
 mod yaml;
 
@@ -54,8 +57,6 @@ pub use analysis::explain::Explanation;
 pub use analysis::{
     compare, diff, docs, editor, explain, file_schemas, graph, impact, infer, lint, list, test,
 };
-#[cfg(feature = "validation")]
-pub use analysis::{status, violations};
 pub use base::error::Error;
 pub use base::settings::Settings;
 pub use base::value::Value;
@@ -64,10 +65,11 @@ pub use base::{
 };
 pub use engine::Inventory;
 pub use engine::answer::{NodeInfo, Request, inventory_value};
+pub use engine::builder::InventoryBuilder;
 pub use engine::context::{Computation, NodeRequest};
 pub use engine::fetch_state::FetchState;
-pub use engine::serving::{Decision, HeldNodes, Serving, Trial};
 pub use engine::sources::{ServedState, SourceState};
+pub use engine::top::Top;
 pub use model::catalog::CatalogEntry;
 pub use model::configuration;
 pub use output::report::Finding;
@@ -110,6 +112,9 @@ pub mod internals {
     }
     pub mod analysis {
         pub use crate::analysis::*;
+    }
+    pub mod serve {
+        pub use crate::serve::*;
     }
     pub mod storage {
         pub use crate::storage::*;

@@ -7,18 +7,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::diff::{Renderer, differ};
-use crate::base::error::{Fault, Result};
+use crate::analysis::pillars::PillarCheck;
+use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel::each;
-use crate::base::path::split_path;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
-use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
+use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::Computation;
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::{Sequence, StepAdditions};
-use crate::output::wire;
 use crate::storage::overlay::Overlay;
 
 /// What an edit does to the nodes.
@@ -47,7 +46,9 @@ pub(crate) fn effect(
     overlay: &Overlay,
     touched: Touched<'_>,
 ) -> Result<Option<EditEffect>> {
-    let old = Inventory::once(settings);
+    // Nothing is asked again.
+    let uncached = Settings { cache: "off".into(), ..settings.clone() };
+    let old = InventoryBuilder::of_settings(Arc::new(uncached)).open();
     // Nothing that renders now can break.
     let Some(old) = old.ok().filter(|old| old.nodes().is_ok()) else { return Ok(None) };
     let effect = old.inspect(|before| {
@@ -56,18 +57,19 @@ pub(crate) fn effect(
             Touched::OfClass(class) => nodes_of(before, class),
         };
         // Files are read once for both states.
-        Inventory::once_with(before.settings, overlay.clone(), before.inputs)?.inspect(|now| {
-            let mut found = render(before, now, &names);
+        let now = InventoryBuilder::of_settings(Arc::new(before.settings.clone()));
+        now.files_of(before.inputs).overlay(overlay.clone()).open()?.inspect(|now| {
+            let mut found = render(before, now, &names)?;
             if found.iter().any(|node| node.exports_differ) {
                 let all = before.catalog.nodes.keys().chain(now.catalog.nodes.keys());
                 let all: BTreeSet<Text> = all.cloned().collect();
-                found = render(before, now, &all.into_iter().collect::<Vec<_>>());
+                found = render(before, now, &all.into_iter().collect::<Vec<_>>())?;
             }
             let changed = found.iter().filter(|node| node.changed).count();
             let rendered = found.len();
             let broken = found.into_iter().filter_map(|node| node.broken).collect();
-            EditEffect { rendered, changed, broken }
-        })
+            Ok::<_, Error>(EditEffect { rendered, changed, broken })
+        })?
     })??;
     Ok(Some(effect))
 }
@@ -108,25 +110,32 @@ struct NodeEffect {
     broken: Option<Fault>,
 }
 
-fn render(before: &Computation<'_>, now: &Computation<'_>, names: &[Text]) -> Vec<NodeEffect> {
+fn render(before: &Computation<'_>, now: &Computation<'_>, names: &[Text]) -> Result<Vec<NodeEffect>> {
     let (old, new) = (before.context(), now.context());
+    let checks = (PillarCheck::of(before)?, PillarCheck::of(now)?);
     let secrets = Secrets::of(now.settings);
-    each(
+    let found = each(
         now.settings.threads,
         names,
         || (Renderer::new(old.computation()), Renderer::new(new.computation())),
         |(old, new), name| {
-            let mut effect = node(old, new, name);
+            let mut effect = node(old, new, name, &checks);
             if let Some(fault) = &mut effect.broken {
                 fault.redact_query(&secrets, new.delimiter());
             }
             effect
         },
         |_| false,
-    )
+    );
+    Ok(found)
 }
 
-fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeEffect {
+fn node(
+    old: &Renderer<'_>,
+    new: &Renderer<'_>,
+    name: &Text,
+    (old_check, new_check): &(PillarCheck, PillarCheck),
+) -> NodeEffect {
     let (before, now) = (old.render(name), new.render(name));
     let exports_differ = exports(before.as_ref()) != exports(now.as_ref());
     let changed = match (&before, &now) {
@@ -134,17 +143,17 @@ fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeEffect {
         (Some(Err(_)), Some(Err(_))) | (None, None) => false,
         _ => true,
     };
-    let fault = match now {
-        Some(Ok(now)) => not_carried(new, &now),
-        Some(Err(error)) => error.into_faults().into_iter().next(),
+    let error = match now {
+        Some(Ok(now)) => new_check.fault(new, &now),
+        Some(Err(error)) => Some(error),
         None => None,
     };
-    let was_given = || match &before {
-        Some(Ok(before)) => not_carried(old, before).is_none(),
+    let had_pillar = || match &before {
+        Some(Ok(before)) => old_check.fault(old, before).is_none(),
         Some(Err(_)) => false,
         None => true,
     };
-    let broken = fault.filter(|_| was_given());
+    let broken = error.filter(|_| had_pillar()).and_then(|error| error.into_faults().into_iter().next());
     NodeEffect { changed, exports_differ, broken }
 }
 
@@ -152,19 +161,4 @@ fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeEffect {
 fn exports(answer: Option<&Result<NodeInfo>>) -> Option<(&Value, &Value)> {
     let info = answer?.as_ref().ok()?;
     info.exports.as_map().is_some_and(|map| !map.is_empty()).then_some((&info.exports, &info.environment))
-}
-
-/// The first fault of a value that Salt cannot carry to a minion.
-pub(super) fn not_carried(renderer: &Renderer<'_>, node: &NodeInfo) -> Option<Fault> {
-    let delimiter = renderer.delimiter();
-    let carry = |value: &Value, root| wire::carry(value, root, delimiter).err();
-    let error = carry(&node.parameters, "parameters").or_else(|| carry(&node.environment, "environment"))?;
-    let mut fault = error.into_faults().into_iter().next()?;
-    fault.node = Some(node.name.clone());
-    let path = fault.path.as_deref().map(|path| split_path(path, delimiter));
-    let place = path.and_then(|path| renderer.computation().locate_value(&node.name, None, &path));
-    if let (None, Some((site, chain))) = (&fault.site, place) {
-        (fault.site, fault.chain) = (Some(site), chain);
-    }
-    Some(fault)
 }

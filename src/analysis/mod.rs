@@ -16,9 +16,8 @@ pub mod impact;
 pub mod infer;
 pub mod lint;
 pub mod list;
+pub mod pillars;
 pub mod schema;
-#[cfg(feature = "validation")]
-pub mod status;
 pub mod survey;
 pub mod test;
 #[cfg(feature = "validation")]

@@ -8,9 +8,9 @@ use crate::base::pystr;
 use crate::base::secrets::Secrets;
 use crate::base::source::{Origin, Site};
 use crate::base::value::Key;
-use crate::engine::Inventory;
 use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::context::{Computation, Layers, NodeRequest};
+use crate::engine::database::Database;
 use crate::evaluate::Locate as _;
 
 /// The code of a value that should no longer be set.
@@ -99,14 +99,15 @@ impl Schemas {
 /// # Errors
 ///
 /// A folder of the settings that cannot be read.
-pub fn of_answer(inventory: &Inventory, request: &Request, info: &NodeInfo) -> Result<Vec<Fault>> {
-    let Some(schemas) = Schemas::of(inventory)? else { return Ok(Vec::new()) };
+pub(crate) fn of_answer(database: &mut Database, request: &Request, info: &NodeInfo) -> Result<Vec<Fault>> {
+    let schemas = Schemas::of_inputs(&database.inputs, &database.settings)?;
+    let Some(schemas) = schemas else { return Ok(Vec::new()) };
     let verdict = schemas.check(info);
     if verdict.broken.is_empty() {
         return Ok(Vec::new());
     }
-    let is_allowed = request.force_environment || inventory.settings().allow_adapter_env_override;
-    inventory.inspect(|computation| {
+    let is_allowed = request.force_environment || database.settings.allow_adapter_env_override;
+    database.inspect(&|computation| {
         let request = NodeRequest {
             environment: request.environment.as_ref().filter(|_| is_allowed),
             input: request.input_data.as_ref(),

@@ -197,6 +197,8 @@ settings! {
     git_revision: Option<Text> = "null" as Shape::Word;
     /// When a new commit is [served](serving.md), of a git repository or of one that is checked out where the folders are: `now`; `tested`, when all nodes were rendered, to those that it does not break; or `whole`, only if it breaks none.
     serve: Text = "now" as Shape::OneOf(&["now", "tested", "whole"]);
+    /// The commit, tag or branch that a new master serves before it has decided anything, with `serve`.
+    serve_from: Option<Text> = "null" as Shape::Word;
     /// The nodes that get a new commit first, with `serve`: a mapping with `match`, a glob, and `percent`.
     canary: Value = "null" as Shape::Any;
     /// Seconds after which the other nodes get it too; 0 for when somebody says so.

@@ -27,14 +27,14 @@ use crate::model::catalog::Catalog;
 use crate::model::grains::GrainRules;
 use crate::model::mappings::Mappings;
 use crate::model::merge_options::of_settings;
-use crate::storage::git::revision::Revision;
+use crate::storage::location::TreeLocations;
 
 /// The whole state of an inventory.
 #[derive(Debug)]
 pub struct Database {
     /// The files.
     pub inputs: Inputs,
-    pub(super) settings: Arc<Settings>,
+    pub settings: Arc<Settings>,
     mappings: Mappings,
     pub(super) grain_rules: Option<GrainRules>,
     pub(super) known_grains: KnownGrains,
@@ -59,8 +59,8 @@ pub struct Database {
 
 impl Database {
     /// The state of an inventory before the first question.
-    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Database> {
-        let inputs = Inputs::new(settings.clone(), revision);
+    pub fn new(settings: Arc<Settings>, locations: Result<Arc<TreeLocations>>) -> Result<Database> {
+        let inputs = locations.and_then(|locations| Inputs::new(settings.clone(), locations));
         let grain_rules = GrainRules::of(&settings);
         let mappings = match &grain_rules {
             Ok(rules) => Mappings::parse(&settings, rules.as_ref()),

@@ -27,7 +27,6 @@ use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, ClassTree, NameIndex, TreeId};
 use crate::storage::folders::{Buffers, Consulted, FolderCheck, Folders};
 use crate::storage::fs::naming;
-use crate::storage::git::revision::Revision;
 use crate::storage::git::{Blob, is_yaml};
 use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::overlay::Overlay;
@@ -96,9 +95,8 @@ struct CatalogCache {
 }
 
 impl Inputs {
-    /// The inputs that settings name, with folders as they are in `revision`. Reads no file.
-    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Inputs> {
-        let locations = TreeLocations::of(&settings, revision)?;
+    /// The inputs at these locations. Reads no file.
+    pub fn new(settings: Arc<Settings>, locations: Arc<TreeLocations>) -> Result<Inputs> {
         Ok(Inputs {
             folders: locations.folders(),
             etcd: EtcdTree::of(&settings)?,

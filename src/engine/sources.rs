@@ -97,11 +97,6 @@ impl ServedState {
         let since = sources.iter().filter_map(|source| source.since).max();
         ServedState { revision: name(&sources), since: since.map(local_time), sources }
     }
-
-    /// The state of most nodes, if it began at another time than its fetch.
-    pub(super) fn beginning(self, since: Option<SystemTime>) -> ServedState {
-        ServedState { since: since.map(local_time).or(self.since), ..self }
-    }
 }
 
 impl Database {
@@ -225,7 +220,7 @@ fn digest<'f>(files: impl Iterator<Item = &'f Path>, most: usize) -> String {
 }
 
 /// A time with the offset of the machine's zone: `2026-11-26T15:31:04+00:00`.
-fn local_time(time: SystemTime) -> String {
+pub fn local_time(time: SystemTime) -> String {
     let time = jiff::Timestamp::try_from(time).unwrap_or_default();
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

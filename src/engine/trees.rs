@@ -27,15 +27,24 @@ use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 /// The repositories of an inventory with the state of their branches.
 #[derive(Debug)]
 pub struct Trees {
-    /// The locations of the files.
-    pub locations: TreeLocations,
+    /// The locations of the files. All states of an inventory share its repositories.
+    pub locations: Arc<TreeLocations>,
     states: Mutex<Vec<RepositoryState>>,
-    /// The records of the last fetches, and their commits of the branches in use, if `serve` asks for them.
-    fetched: Mutex<(Vec<Arc<Record>>, Arc<Heads>)>,
-    /// The commits of branches that are read in place of those that were fetched last.
-    pinned: Mutex<Option<Arc<Heads>>>,
+    /// The last fetches with their commits, if `serve` asks for them.
+    fetched: Mutex<LastFetch>,
+    /// The commits of branches that are read in place of those that were fetched last, with the last fetches.
+    pinned: Mutex<Option<LastFetch>>,
     /// The trees of environments that name their branch, by location and branch.
     numbers: Mutex<FxHashMap<(usize, Text), TreeId>>,
+}
+
+/// The records of the last fetches of all repositories, and commits of the branches in use.
+#[derive(Clone, Default, Debug)]
+pub struct LastFetch {
+    /// A record for each repository.
+    pub records: Arc<[Arc<Record>]>,
+    /// The commits of branches for each repository.
+    pub heads: Arc<Heads>,
 }
 
 /// A repository as it was when the call began.
@@ -48,7 +57,7 @@ struct RepositoryState {
 
 impl Trees {
     /// The trees of these locations, before any is read.
-    pub fn new(locations: TreeLocations) -> Trees {
+    pub fn new(locations: Arc<TreeLocations>) -> Trees {
         let (states, fetched, pinned, numbers) = Default::default();
         Trees { locations, states, fetched, pinned, numbers }
     }
@@ -58,17 +67,28 @@ impl Trees {
         self.locations.repositories.is_empty()
     }
 
-    /// The commits of the last fetch, of the branches in use.
-    pub fn fetched(&self) -> Result<Arc<Heads>> {
+    /// The last fetches, with their commits of the branches in use. Fetches where the last fetch is too old.
+    pub fn fetched(&self) -> Result<LastFetch> {
         let repositories = self.locations.repositories.iter();
-        let records: Vec<_> = repositories.map(Repository::current_record).collect::<Result<_>>()?;
+        Ok(self.of_records(repositories.map(Repository::current_record).collect::<Result<_>>()?))
+    }
+
+    /// The same as their records say. Fetches nothing.
+    pub fn last_fetched(&self) -> LastFetch {
+        let repositories = self.locations.repositories.iter();
+        self.of_records(repositories.map(|one| one.known_record().unwrap_or_default()).collect())
+    }
+
+    fn of_records(&self, records: Vec<Arc<Record>>) -> LastFetch {
         let mut known = self.fetched.lock();
-        if known.0.iter().map(Arc::as_ptr).ne(records.iter().map(Arc::as_ptr)) {
+        if known.records.iter().map(Arc::as_ptr).ne(records.iter().map(Arc::as_ptr)) {
             let heads = records.iter().enumerate().map(|(number, record)| self.in_use(number, record));
             let heads: Heads = heads.collect();
-            *known = (records, Arc::new(heads));
+            // Most fetches bring no commit.
+            let heads = if heads == *known.heads { known.heads.clone() } else { Arc::new(heads) };
+            *known = LastFetch { records: records.into(), heads };
         }
-        Ok(known.1.clone())
+        known.clone()
     }
 
     /// The commits of the branches of a repository that the locations name.
@@ -82,9 +102,9 @@ impl Trees {
         heads
     }
 
-    /// Reads these commits from the next question on, with the records of [`Trees::fetched`].
-    pub fn pin(&self, heads: &Arc<Heads>) {
-        *self.pinned.lock() = Some(heads.clone());
+    /// Reads these commits from the next question on, with the times of these fetches.
+    pub fn pin(&self, pinned: LastFetch) {
+        *self.pinned.lock() = Some(pinned);
     }
 
     /// Reads the current commits of all branches, and returns whether any changed.
@@ -94,9 +114,10 @@ impl Trees {
         let mut new = Vec::with_capacity(self.locations.repositories.len());
         for (number, repository) in self.locations.repositories.iter().enumerate() {
             let before = self.state(number);
-            let record = match pinned.as_ref().and_then(|heads| heads.get(number)) {
+            let pinned = pinned.as_ref().and_then(|pin| pin.heads.get(number).zip(pin.records.get(number)));
+            let record = match pinned {
                 None => repository.current_record()?,
-                Some(heads) => self.pinned_record(number, heads, before.as_ref())?,
+                Some((heads, record)) => pinned_record(heads, record, before.as_ref()),
             };
             let same =
                 before.as_ref().is_some_and(|before| before.record.times.fetched == record.times.fetched);
@@ -114,22 +135,6 @@ impl Trees {
         }
         *self.states.lock() = new;
         Ok(changed)
-    }
-
-    /// The record of the last fetch with other commits.
-    fn pinned_record(
-        &self,
-        number: usize,
-        heads: &BTreeMap<String, Arc<str>>,
-        before: Option<&RepositoryState>,
-    ) -> Result<Arc<Record>> {
-        let known = self.fetched.lock().0.get(number).cloned();
-        let record = known.map_or_else(|| self.locations.repositories[number].current_record(), Ok)?;
-        Ok(match before.map(|before| &before.record) {
-            _ if record.heads == *heads => record,
-            Some(before) if before.heads == *heads && before.times == record.times => before.clone(),
-            _ => Arc::new(Record { times: record.times.clone(), heads: heads.clone() }),
-        })
     }
 
     fn state(&self, repository: usize) -> Option<RepositoryState> {
@@ -425,5 +430,18 @@ fn set_sources(top: &str, read: &[GitFile], before: Option<&NameIndex>, files: &
         if !there.contains(path) {
             files.remove(path);
         }
+    }
+}
+
+/// The record of the last fetch with other commits.
+fn pinned_record(
+    heads: &BTreeMap<String, Arc<str>>,
+    record: &Arc<Record>,
+    before: Option<&RepositoryState>,
+) -> Arc<Record> {
+    match before.map(|before| &before.record) {
+        _ if record.heads == *heads => record.clone(),
+        Some(before) if before.heads == *heads && before.times == record.times => before.clone(),
+        _ => Arc::new(Record { times: record.times.clone(), heads: heads.clone(), ..Record::default() }),
     }
 }

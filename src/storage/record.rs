@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use once_cell::race::OnceBox;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use rustix::time::clock_gettime;
@@ -61,13 +62,35 @@ impl Drop for FetchLock {
 pub struct Moment {
     pub clock: SystemTime,
     uptime: Duration,
+    /// A hash of the name that Linux gives this start of the system; 0 where it is not known.
+    #[serde(default)]
+    boot: u64,
+}
+
+/// A hash of the name of this start of the system, as [`Moment::boot`] has it.
+fn boot() -> u64 {
+    // Found by several threads at once it is the same, and no fork can catch one of them that others wait for.
+    static BOOT: OnceBox<u64> = OnceBox::new();
+    *BOOT.get_or_init(|| {
+        let name = super::fs::read(Path::new("/proc/sys/kernel/random/boot_id"), 100);
+        Box::new(name.map_or(0, |(name, _)| hash(&name)))
+    })
 }
 
 impl Moment {
     /// The present.
     pub fn now() -> Moment {
         let uptime = Duration::try_from(clock_gettime(super::os::BOOTTIME)).unwrap_or_default();
-        Moment { clock: SystemTime::now(), uptime }
+        Moment { clock: SystemTime::now(), uptime, boot: boot() }
+    }
+
+    /// The time since an earlier moment. Within one start of the system the clock has no say, so that nobody who sets
+    /// it lengthens or shortens the time. Zero for a later moment of another start.
+    pub fn elapsed_since(self, earlier: Moment) -> Duration {
+        if self.boot != 0 && self.boot == earlier.boot {
+            return self.uptime.saturating_sub(earlier.uptime);
+        }
+        self.clock.duration_since(earlier.clock).unwrap_or_default()
     }
 
     /// The time since an earlier moment; `None` for a later one, and after the clock was set back or the system
@@ -221,6 +244,11 @@ impl RecordFile {
         Some((serde_json::from_slice(&bytes).ok()?, fingerprint))
     }
 
+    /// Whether a file of this name is there, whatever it is.
+    pub fn is_there(&self) -> bool {
+        self.path.symlink_metadata().is_ok()
+    }
+
     /// Replaces the record. Needs its lock.
     pub fn write(&self, record: &impl Serialize) -> Result<(), String> {
         let text = serde_json::to_vec(record).map_err(|error| error.to_string())?;
@@ -292,7 +320,7 @@ mod tests {
         const MINUTE: Duration = Duration::from_secs(60);
         let now = Moment::now();
         let due = |clock: SystemTime, uptime: Duration, interval| {
-            let fetched = Some(Moment { clock, uptime });
+            let fetched = Some(Moment { clock, uptime, boot: 0 });
             FetchTimes { fetched, ..FetchTimes::default() }.is_due(now, interval)
         };
         let earlier = now.clock - MINUTE;
@@ -309,6 +337,16 @@ mod tests {
         assert!(due(now.clock, uptime, Duration::from_secs(30)));
         // The system started anew.
         assert!(due(earlier, now.uptime + MINUTE, MINUTE * 2));
+        // Within one start of the system, nobody who sets the clock ends a trial or makes it longer.
+        let (day, start) = (Duration::from_secs(86_400), Moment { clock: now.clock, uptime, boot: 7 });
+        for clock in [now.clock + day, now.clock - day, now.clock] {
+            let (then, age) = (Moment { clock, ..now }, now.uptime - uptime);
+            assert_eq!(Moment { boot: 7, ..then }.elapsed_since(start), age);
+            assert_eq!(
+                Moment { boot: 8, ..now }.elapsed_since(Moment { clock: now.clock - day, ..start }),
+                day
+            );
+        }
         // Another process fetched after this request began.
         let later = Moment::now();
         assert!(!due(later.clock, later.uptime, Duration::ZERO));

@@ -11,7 +11,7 @@ use reclass::explain::Explanation;
 use reclass::file_schemas::{FILE_SCHEMAS, file_schema};
 use reclass::impact::Impact;
 use reclass::report::Finding;
-use reclass::status::Status;
+use reclass::serve::status::Status;
 use reclass::test::TestReport;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -20,8 +20,8 @@ use syn::{Attribute, Ident, Item, Macro, Meta, MetaList, UseTree, VisRestricted,
 use syn::{ItemEnum, ItemMod, ItemStruct, ItemTrait, ItemTraitAlias, ItemType, ItemUnion, ItemUse};
 
 /// From the lowest room to the highest.
-const ROOMS: [&str; 9] =
-    ["base", "yaml", "storage", "model", "evaluate", "engine", "output", "analysis", "edit"];
+const ROOMS: [&str; 10] =
+    ["base", "yaml", "storage", "model", "evaluate", "engine", "output", "analysis", "edit", "serve"];
 
 /// Type names with several definitions, each of which means the same thing, and their files.
 const SHARED_NAMES: [(&str, [&str; 2]); 6] = [

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use reclass::error::Error;
 use reclass::internals::engine::{Inventory, NodeInfo, Request};
+use reclass::serve::Served;
 use reclass::value::{Map, Text, Value};
 
 /// Enough for the engine to share the work between threads of its own.
@@ -190,13 +191,14 @@ fn threads_are_given_what_the_files_said_at_one_moment() {
                 while !over.load(Ordering::SeqCst) || turn < 16 {
                     match turn % 4 {
                         0 | 1 => site.check(one, turn),
-                        2 => site.check(&Inventory::shared(&site.options("auto")).unwrap(), turn),
+                        2 => site
+                            .check(&Served::shared(&site.options("auto")).unwrap().of_most().unwrap(), turn),
                         _ if number % 2 == 0 => site.check(&own, turn),
                         // From nothing: the threads of the engine do the same work side by side.
                         _ => site.check(&Inventory::open(&site.options("auto")).unwrap(), turn),
                     }
                     if turn % 32 == 31 {
-                        Inventory::forget_all();
+                        Served::forget_all();
                     }
                     turn += 1;
                     site.answered.fetch_add(1, Ordering::SeqCst);

@@ -16,6 +16,7 @@ use reclass::failpoints::arm;
 use reclass::internals::base::parallel;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::panics;
+use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
@@ -124,6 +125,11 @@ const POINTS: [&str; 12] = [
     "threads are at work",
 ];
 
+/// The inventory of the process.
+fn shared(options: &Map) -> Arc<Inventory> {
+    Served::shared(options).unwrap().of_most().unwrap()
+}
+
 #[test]
 fn a_panic_anywhere_in_a_question_leaves_nothing_wrong() {
     quietly(|| {
@@ -135,7 +141,7 @@ fn a_panic_anywhere_in_a_question_leaves_nothing_wrong() {
             write(&base.join(format!("nodes/n{number}.yml")), "classes: [base, deep.one]\n");
         }
         let kept = Inventory::open(&options).unwrap();
-        Inventory::shared(&options).unwrap();
+        shared(&options);
         let (mut seen, mut panics) = (BTreeSet::new(), 0);
         let mut version = 1;
         // Each of the first ones; the more alike they become, the fewer of them.
@@ -149,12 +155,12 @@ fn a_panic_anywhere_in_a_question_leaves_nothing_wrong() {
             let first = panicking(at, || answers(&new));
             let again = panicking(at, || answers(&kept));
             let all = panicking(at, || kept.inventory().unwrap());
-            let shared = panicking(at, || answers(&Inventory::shared(&options).unwrap()));
-            for inventory in [&new, &kept, &*Inventory::shared(&options).unwrap()] {
+            let common = panicking(at, || answers(&shared(&options)));
+            for inventory in [&new, &kept, &*shared(&options)] {
                 assert_eq!(answers(inventory), truth, "point {at}");
             }
             assert_eq!(kept.inventory().unwrap().len(), truth.len(), "point {at}");
-            let named: Vec<String> = [first, again, all, shared].into_iter().flatten().collect();
+            let named: Vec<String> = [first, again, all, common].into_iter().flatten().collect();
             if named.is_empty() {
                 break;
             }
@@ -186,9 +192,8 @@ fn no_thread_waits_for_one_that_panicked() {
             for _ in 0..4 {
                 let (inventory, options, sender) = (inventory.clone(), options.clone(), sender.clone());
                 thread::spawn(move || {
-                    let done = catch_unwind(AssertUnwindSafe(|| {
-                        (answers(&inventory), answers(&Inventory::shared(&options).unwrap()))
-                    }));
+                    let done =
+                        catch_unwind(AssertUnwindSafe(|| (answers(&inventory), answers(&shared(&options)))));
                     sender.send(done.ok()).unwrap();
                 });
             }

@@ -24,9 +24,9 @@ use reclass::internals::storage::fs::reason;
 use reclass::internals::storage::write::{TreeLock, unflushed};
 use reclass::lint::rule;
 use reclass::report;
+use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
-use reclass::wire;
 
 /// Where the inventory is in the examples.
 const SHOWN: &str = "/srv/salt/reclass";
@@ -176,12 +176,8 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
         }
         "storage-unsupported" => create("web2", ""),
         "wire-type" => {
-            let inventory = Inventory::open(options)?;
-            let info = inventory.nodeinfo("web1", &Request::default())?;
-            wire::carry(&info.parameters, "parameters", ":").map(drop).map_err(|mut error| {
-                inventory.locate_values("web1", &Request::default(), &mut error);
-                error
-            })
+            let answered = Served::open(options, false)?.pillar("web1", &Request::default(), false);
+            answered.result.map(drop).map_err(|failed| failed.error)
         }
         // Two processes at the same moment; tests/storage/etcd has some that write for as long as it takes.
         "etcd-conflict" => {

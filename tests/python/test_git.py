@@ -340,9 +340,11 @@ def test_a_decision_about_a_commit_is_logged_once(git_site: GitSite) -> None:
     git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
     settings = git_site.settings
     inventory = Inventory(**settings, serve="tested")
-    assert inventory.serving() is None
+    assert inventory.last_delivery() is None
     assert inventory.pillar("n1")["a"] == 1
-    assert inventory.serving() == {"newest": ("before", True), "problems": [], "trial": None}
+    delivery = inventory.delivery() or {}
+    assert (delivery["is_served"], delivery["held"], delivery["first"]) == (True, [], [])
+    assert delivery["fetched"] == delivery["tested"] == delivery["served"]
     git_site.commit({"nodes/n1": "classes: [gone]\n", "classes/c": "parameters: {a: 2}\n"})
     lines: list[str] = []
     handler = logging.Handler(logging.WARNING)
@@ -354,11 +356,11 @@ def test_a_decision_about_a_commit_is_logged_once(git_site: GitSite) -> None:
         logging.getLogger("saltext.reclass").removeHandler(handler)
     [line] = lines
     assert "breaks 1 node, which keeps the one before: " in line
-    [held] = (inventory.serving() or {})["problems"]
+    [held] = (inventory.last_delivery() or {})["held"]
     assert held["nodes"] == ["n1"]
     assert "nodes/n1.yml:1:11" in held["problem"]
     assert _check._held(inventory, [])[0].startswith(
-        "the newest revision is not served to 1 node that it breaks: "
+        "the newest revision is not served to 1 node (n1) that it breaks: "
     )
     assert inventory.end_trial(True) is None
     place: Any = SimpleNamespace(settings=lambda: {**settings, "serve": "tested"})
@@ -369,6 +371,6 @@ def test_a_decision_about_a_commit_is_logged_once(git_site: GitSite) -> None:
     assert whole.pillar("n2")["a"] == 2
     head = git_site.git("rev-parse", "HEAD")
     problems = _check._held(whole, [])
-    begin = f"revision {head[:8]} of master is served to none: it breaks 1 node: "
+    begin = f"revision {head[:8]} of master is served to none, and minions have "
     assert [problem.startswith(begin) for problem in problems] == [True, True]
     assert inventory.test_revisions() is True

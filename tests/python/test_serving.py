@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -91,9 +92,10 @@ def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_pa
     assert inventory["changes"] == "the repositories are fetched again after 5 s"
     assert inventory["git"] == [str(tmp_path / f"home/.reclass/git/{name}") for name in ("cache", "lock")]
     assert inventory["edits"] == "possible"
-    [decision] = (tmp_path / "home/.reclass/git/cache").glob("reclass-serve-*")
+    [record] = (tmp_path / "home/.reclass/git/cache").glob("*/reclass-record")
+    assert json.loads(record.read_text())["served"]
     _check.at_start({**opts, "ext_pillar": [{"reclass": settings}]})
-    assert not decision.exists()
+    assert "served" not in json.loads(record.read_text())
 
 
 def test_what_cannot_be_served_as_commits(settings: dict[str, Any], tmp_path: Path) -> None:

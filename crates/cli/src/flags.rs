@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use reclass::Request;
+use reclass::error::{Fault, Kind, Result};
 use reclass::settings::{SettingRow, Shape, TABLE, parse_bool};
 use reclass::value::{Map, Value};
 
@@ -133,6 +134,27 @@ pub fn environment() -> Arg {
         .help("Render the node as if it were in this environment")
         .help_heading(DATABASE)
         .hide_short_help(true)
+}
+
+/// The option for the commit that a master serves (`serve`).
+pub fn served() -> Arg {
+    Arg::new("served")
+        .long("served")
+        .action(ArgAction::SetTrue)
+        .help("Answer of the commit that the node gets, with the setting 'serve': of folders too")
+        .help_heading(DATABASE)
+        .hide_short_help(true)
+}
+
+/// Whether folders in a repository are asked as the commit that is served; an error without `serve`.
+pub fn is_served(matches: &ArgMatches, options: &Map) -> Result<bool> {
+    let asked = matches.try_get_one::<bool>("served").ok().flatten().is_some_and(|asked| *asked);
+    let tests = options.get("serve").and_then(Value::as_str).is_some_and(|serve| serve != "now");
+    if asked && !tests {
+        let message = "--served needs the setting 'serve', as --config /etc/salt/master may have it";
+        return Err(Fault::new(Kind::Usage { message: message.into() }).into());
+    }
+    Ok(asked)
 }
 
 /// The parts of a request that the options set, beside the name of the node.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command};
 use reclass::error::{Error, Fault, Result};
 use reclass::report::{Level, grouped};
+use reclass::serve::Served;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, NodeInfo, NodeRequest};
 
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;
-use crate::terminal;
+use crate::{flags, terminal};
 
 /// The description of a program, and its function.
 pub struct Program {
@@ -36,7 +37,7 @@ pub struct Session<'a> {
     pub matches: &'a ArgMatches,
     /// The mode and its node.
     pub mode: (&'static str, Option<&'a str>),
-    pub inventory: Inventory,
+    pub served: Served,
     /// The configuration file, which holds the class mappings.
     pub configuration: &'a Configuration,
     /// The time in the form of Python's `time.strftime('%c')`.
@@ -47,9 +48,18 @@ impl Session<'_> {
     /// All nodes, sorted by name; prints their warnings. If a node fails, the error contains the faults of
     /// all nodes.
     pub fn all_nodes(&self) -> Result<Vec<Arc<NodeInfo>>> {
-        let nodes = self.inventory.inventory().map_err(|error| everything_wrong(&self.inventory, error))?;
+        let inventory = self.served.of_most()?;
+        let nodes = inventory.inventory().map_err(|error| everything_wrong(&inventory, error))?;
         self.warn(nodes.iter().map(Arc::as_ref));
         Ok(nodes)
+    }
+
+    /// One node in the state that it gets. If that is not the newest, a hint says so.
+    pub fn node(&self, name: &str) -> Result<Arc<NodeInfo>> {
+        let info = self.served.of(name)?.nodeinfo(name, &flags::request(self.matches))?;
+        terminal::hint_of_older(&self.served, name);
+        self.warn([info.as_ref()]);
+        Ok(info)
     }
 
     /// Prints the warnings of nodes, each once: every node that includes a class has the warnings of the

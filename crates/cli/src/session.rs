@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::Command;
 use reclass::error::Kind;
 use reclass::redact::Redaction;
+use reclass::serve::Served;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 
@@ -155,15 +156,16 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
             return terminal::usage(&command_line(program, &options).error(conflict, message));
         }
     };
-    let done = Inventory::open(&options).and_then(|inventory| {
-        configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-        terminal::mask(Redaction::of(inventory.settings()));
+    let served = flags::is_served(&matches, &options).and_then(|commits| Served::open(&options, commits));
+    let done = served.and_then(|served| {
+        configuration.noticed(served.settings_warnings()).iter().for_each(terminal::warn);
+        terminal::mask(Redaction::of(served.settings()));
         let (configuration, timestamp) = (&configuration, terminal::timestamp());
-        let session = Session { matches: &matches, mode, inventory, configuration, timestamp };
+        let session = Session { matches: &matches, mode, served, configuration, timestamp };
         let what = mode.1.map_or_else(|| "rendering".to_owned(), |node| format!("rendering {node}"));
         let value = progress::shown(&what, || (program.answer)(&session))?;
         let code = value.map_or(ExitCode::SUCCESS, |value| {
-            let code = terminal::print_value(&value, session.inventory.settings());
+            let code = terminal::print_value(&value, session.served.settings());
             // The process ends, and freeing the memory would take longer than allocating it did.
             std::mem::forget(value);
             code

@@ -15,6 +15,7 @@ use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Fault, Kind, Warning};
 use reclass::formats::{EmitOptions, write_yaml};
 use reclass::redact::Redaction;
+use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::{files, json, report};
@@ -120,6 +121,13 @@ pub fn note(note: &Fault) {
 /// Prints a sentence that may help.
 pub fn hint(sentence: &str) {
     complain(&format!("hint: {}", reclass::error::inert(sentence)));
+}
+
+/// Says that the state that a node gets is not the newest one.
+pub fn hint_of_older(served: &Served, node: &str) {
+    if let Some((own, newest)) = served.older_for(node) {
+        hint(&format!("this is revision {own}, which '{node}' gets; the newest one is {newest}"));
+    }
 }
 
 /// Prints the answer to a command line without words. Returns the code of a usage error.

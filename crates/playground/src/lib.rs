@@ -15,7 +15,7 @@ use reclass::lint::{CodeSelection, lint_options, of_inventory};
 use reclass::report::{Level, full, full_warning, grouped};
 use reclass::style::Paint;
 use reclass::value::{Key, Map, Value};
-use reclass::{Finding, Inventory, Request};
+use reclass::{Finding, InventoryBuilder, Request};
 use serde::{Deserialize, Serialize};
 
 /// Where the files seem to be, as on the pages of the documentation.
@@ -75,7 +75,8 @@ pub fn answered(question: &Asked) -> Reply {
 
 fn fill(answer: &mut Reply, question: &Asked, read: &dyn Fn(&str) -> Option<String>) -> Result<()> {
     let options = options(&question.files)?;
-    let open = |options: &Map| Inventory::open_in_memory(options, &with_folders(&question.files));
+    let open =
+        |options: &Map| InventoryBuilder::new(options).in_memory(&with_folders(&question.files)).open();
     let inventory = open(&options)?;
     let linted = lint_options(&options);
     answer.findings = of_inventory(&open(&linted)?, &linted, &[], &CodeSelection::default(), &())?.findings;

@@ -1,56 +1,44 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyString};
-use serde::Serialize;
 
+use crate::asking::{log_new, log_warnings, timed};
 use crate::data;
-use crate::errors::{exception_with_excerpts, guard};
+use crate::errors::{exception, guard};
 use crate::incoming;
-use crate::log::{self, Severity};
+use crate::log;
 use crate::outgoing::Outgoing;
 use crate::templates;
-use reclass::compare::{ComparedParts, OldAnswers, compare};
+use reclass::compare::{ComparedParts, OldAnswers, compare_state};
 use reclass::diff::diff;
-use reclass::error::{
-    Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
-};
+use reclass::error::{Error, Fault, Kind, Result, article, inert};
 use reclass::explain::{Selection, explain, to_text};
-use reclass::failpoints::failpoint;
 use reclass::impact::impact;
 use reclass::lint::lint;
 use reclass::list::{self, ListedRows, NodeFilter};
+use reclass::lock::Mutex;
 use reclass::redact::Redaction;
-use reclass::report::{Level, full, full_findings, to_json};
-use reclass::settings::{NodeNotFound, Settings};
+use reclass::report::{Level, full_findings};
+use reclass::serve::{Pillar, Served, status};
 use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Key, Map, Text, Value};
-use reclass::violations;
-use reclass::wire;
-use reclass::{CatalogEntry, FetchState, HeldNodes, NodeInfo, Request, Serving, files};
+use reclass::{CatalogEntry, FetchState, Request, Top, files};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
-/// All objects of a process with equal settings share one cache. An object contains only the settings, so
-/// after a fork it also works in the child.
+/// All objects of a process with equal settings share one cache. An object works in a child after a fork too.
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Inventory {
-    options: Map,
-    propagates: bool,
-    reads_grains: bool,
-    /// The policy for a pillar that breaks a schema.
-    schema_check: Text,
-    /// Approximate limit in bytes for the templates of Python objects.
-    objects_limit: usize,
+    pub(crate) options: Map,
+    /// What the process shares for these options. It is looked up anew after a fork and after a panic.
+    pub(crate) served: Mutex<Arc<Served>>,
 }
 
 #[pymethods]
@@ -63,26 +51,10 @@ impl Inventory {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
             let options = incoming::options(py, settings)?;
-            let mut inventory = Inventory {
-                options,
-                propagates: false,
-                reads_grains: false,
-                schema_check: Text::default(),
-                objects_limit: 0,
-            };
-            let about = inventory.ask(py, |engine| {
-                let propagates = engine.settings().propagate_pillar_data_to_reclass;
-                let limit = objects_limit(engine.settings());
-                let check = engine.settings().schema_check.clone();
-                Ok((propagates, limit, engine.settings_warnings().to_vec(), engine.reads_grains(), check))
-            })?;
-            let (propagates, objects_limit, warnings, reads_grains, schema_check) = &*about;
-            log::once(py, warnings)?;
-            inventory.propagates = *propagates;
-            inventory.reads_grains = *reads_grains;
-            inventory.schema_check.clone_from(schema_check);
-            inventory.objects_limit = *objects_limit;
-            Ok(inventory)
+            let served = py.detach(|| grow(|| Served::shared(&options)));
+            let served = served.map_err(|error| exception(py, &error))?;
+            log::once(py, served.settings_warnings())?;
+            Ok(Inventory { options, served: Mutex::new(served) })
         })
     }
 
@@ -122,7 +94,7 @@ impl Inventory {
     /// them.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let files = self.ask(py, |engine| {
+            let files = self.ask(py, None, |engine| {
                 engine.inspect(|computation| {
                     let catalog = &computation.catalog;
                     let named = |entry: &Arc<CatalogEntry>| {
@@ -210,7 +182,7 @@ impl Inventory {
                 Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
             let environment = environment.map(Text::from);
             let request = Request { environment, force_environment: true, ..Request::default() };
-            self.answer(py, plain, |engine| {
+            self.answer_of(py, Some(node), plain, |engine| {
                 selection.redaction = redaction(engine, show_secrets);
                 let explanation = explain(engine, node, &request, &selection)?;
                 if !explanation.missing.is_empty() {
@@ -264,7 +236,7 @@ impl Inventory {
         paths: Vec<String>,
     ) -> PyResult<Bound<'py, PyString>> {
         guard(|| {
-            self.text(py, |engine| {
+            self.text(py, Some(node), |engine| {
                 let redaction = redaction(engine, false);
                 let selection = Selection { parameters: paths, redaction, ..Selection::default() };
                 let request = Request { force_environment: true, ..Request::default() };
@@ -281,7 +253,7 @@ impl Inventory {
     #[pyo3(signature = (*nodes))]
     fn lint_text<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyString>> {
         guard(|| {
-            self.text(py, |engine| {
+            self.text(py, None, |engine| {
                 let findings = lint(&self.options, &nodes, &())?;
                 let redaction = redaction(engine, false);
                 // Lint has an inventory of its own, and this one may not have read the file.
@@ -314,9 +286,10 @@ impl Inventory {
         nodes: Vec<String>,
     ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guard(|| {
-            let difference = self.ask(py, |_| diff(&self.options, None, (old, new), &nodes, false))?;
-            let text =
-                self.text(py, |_| Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN)))?;
+            let difference = self.ask(py, None, |_| diff(&self.options, None, (old, new), &nodes, false))?;
+            let text = self.text(py, None, |_| {
+                Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
+            })?;
             Ok((text, !difference.is_empty()))
         })
     }
@@ -335,7 +308,9 @@ impl Inventory {
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
             let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
-            self.answer(py, plain, |_| compare(&self.options, &old, &parts, show_secrets))
+            self.answer(py, plain, |engine| {
+                compare_state(&self.options, Some(engine), &old, &parts, show_secrets)
+            })
         })
     }
 
@@ -351,9 +326,11 @@ impl Inventory {
     ) -> PyResult<(Bound<'py, PyString>, bool)> {
         guard(|| {
             let (old, parts) = (old_pillars(pillars)?, compared_parts(nodes, only, exclude));
-            let comparison = self.ask(py, |_| compare(&self.options, &old, &parts, false))?;
-            let text = self
-                .text(py, |_| Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN)))?;
+            let comparison =
+                self.ask(py, None, |engine| compare_state(&self.options, Some(engine), &old, &parts, false))?;
+            let text = self.text(py, None, |_| {
+                Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
+            })?;
             Ok((text, !comparison.is_empty()))
         })
     }
@@ -374,10 +351,11 @@ impl Inventory {
                 force_environment: true,
                 ..Request::default()
             };
-            self.timed(py, "nodeinfo", &name, || {
-                let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
-                self.log_warnings(py, std::slice::from_ref(&*node))?;
-                self.dict(py, &node.to_value(&now(py)?))
+            timed(py, "nodeinfo", &name, || {
+                let (node, remarks) =
+                    self.asked(py, |served, stale| served.nodeinfo(&name, &request, stale))?;
+                log_warnings(py, std::slice::from_ref(&*node), &remarks)?;
+                Ok((self.dict(py, &node.to_value(&now(py)?))?, remarks.remembered))
             })
         })
     }
@@ -385,7 +363,7 @@ impl Inventory {
     /// The sizes and counters of the caches, for people.
     fn cache_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let info = self.ask(py, |engine| Ok(engine.cache_info()))?;
+            let info = self.ask(py, None, |engine| Ok(engine.cache_info()))?;
             let given = data::object(&mut self.outgoing(py), &*info)?.cast_into::<PyDict>()?;
             given.set_item("misses", info.counts.computed)?;
             given.set_item("objects_memory", templates::bytes())?;
@@ -397,7 +375,7 @@ impl Inventory {
     /// `commits` of branches, the times when it was `fetched` and when that `failed` last, and why it is `stale`.
     fn fetch_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         guard(|| {
-            let states = self.ask(py, |engine| Ok(engine.fetch_states()))?;
+            let states = self.ask(py, None, |engine| Ok(engine.fetch_states()))?;
             let seconds = |time: Option<SystemTime>| {
                 time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs_f64())
             };
@@ -418,71 +396,53 @@ impl Inventory {
     /// The state of the inventory, as `reclass status -o json` prints it: its `revision`, `since` when, and its
     /// `sources`. Renders no node.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.answer(py, false, reclass::Inventory::served_state))
+        guard(|| self.served_answer(py, status::state))
     }
 
-    /// Which revisions are served, if new ones are tested first (`serve`): the name of the `newest` one and whether
-    /// any node gets it, its `problems`, each with its nodes, and its `trial`; otherwise `None`.
-    fn serving<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        guard(|| {
-            let decision = self.ask(py, |engine| Ok(engine.serving().and_then(Serving::decision)))?;
-            let Some(decision) = &*decision else { return Ok(None) };
-            let given = PyDict::new(py);
-            given.set_item("newest", decision.newest())?;
-            let problem = |held: &HeldNodes| {
-                let given = PyDict::new(py);
-                given.set_item("problem", &held.problem)?;
-                given.set_item("nodes", &held.nodes)?;
-                Ok::<_, PyErr>(given)
-            };
-            let problems = decision.problems.iter().map(problem).collect::<PyResult<Vec<_>>>()?;
-            given.set_item("problems", problems)?;
-            let trial = decision.trial.as_ref().map(|trial| (&trial.revision, &trial.nodes));
-            given.set_item("trial", trial)?;
-            Ok(Some(given))
-        })
+    /// What an inventory serves, as `reclass status -o json` prints it. Renders all nodes.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.served_answer(py, status::status))
+    }
+
+    /// The way of the newest commits to the minions, if they are tested first (`serve`), as in `reclass status -o
+    /// json`: `fetched`, `tested`, `served`, `is_served`, `held`, `first`, `trial`, `waiting`, `distrusted`; otherwise
+    /// `None`.
+    fn delivery<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.served_answer(py, Served::delivery))
+    }
+
+    /// The same as of the last question or the record, without a look for newer commits.
+    fn last_delivery<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.served_answer(py, |served| Ok(served.last_delivery())))
     }
 
     /// Ends the trial of the newest revision: it is served to all nodes, or to none. Returns its name; `None`
     /// without a trial.
     fn end_trial(&self, py: Python<'_>, promote: bool) -> PyResult<Option<String>> {
-        guard(|| {
-            let end = |serving: &Serving| serving.end_trial(promote);
-            let ended = self.ask(py, |engine| engine.serving().map_or(Ok(None), end))?;
-            Ok((*ended).clone())
-        })
+        guard(|| self.of_served(py, |served| served.end_trial(promote)))
     }
 
     /// The problem of a `canary` that matches no node.
     fn unmatched_canary(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        guard(|| {
-            let problem = self.ask(py, |engine| {
-                let Some(serving) = engine.serving() else {
-                    let settings = engine.settings();
-                    let is_set = settings.canary != Value::Null && &*settings.serve == "now";
-                    return Ok(is_set.then(|| CANARY.to_owned()));
-                };
-                Ok(serving.unmatched_canary(&engine.nodes()?))
-            })?;
-            Ok((*problem).clone())
-        })
+        guard(|| self.of_served(py, Served::unmatched_canary))
     }
 
     /// Forgets which revisions were served, with `serve: now`.
     fn forget_served(&self, py: Python<'_>) -> PyResult<()> {
-        guard(|| self.ask(py, reclass::Inventory::forget_served).map(drop))
+        guard(|| self.of_served(py, Served::forget_decision))
     }
 
     /// Makes this process the one that tests new revisions, until it ends; `False` if another one does.
     fn test_revisions(&self, py: Python<'_>) -> PyResult<bool> {
-        guard(|| Ok(*self.ask(py, |engine| Ok(engine.serving().is_some_and(Serving::watch)))?))
+        guard(|| self.of_served(py, |served| Ok(served.watch())))
     }
 
     /// The output of `reclass --inventory`, as Python data.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let nodes = self.ask(py, reclass::Inventory::inventory)?;
-            self.log_warnings(py, &nodes)?;
+            let (nodes, remarks) =
+                self.asked(py, |served, stale| served.ask(None, stale, reclass::Inventory::inventory))?;
+            log_warnings(py, &nodes, &remarks)?;
             self.dict(py, &reclass::inventory_value(&nodes, &now(py)?))
         })
     }
@@ -511,35 +471,22 @@ impl Inventory {
             let grains = self.grains(py, grains)?;
             let mut request = Request { environment, grains, ..Request::default() };
             if let Some(pillar) = pillar
-                && self.propagates
+                && self.served()?.settings().propagate_pillar_data_to_reclass
             {
                 request.input_data = Some(incoming::from_python(pillar, "the pillar")?);
             }
-            self.timed(py, "pillar", minion_id, || {
-                let node = self.ask(py, |engine| {
-                    noted(engine, || {
-                        minion(engine, minion_id, |mapped| {
-                            engine.answer_for_minion(minion_id, &request, mapped)
-                        })
-                    })
-                })?;
-                let Some((node, revision)) = &*node else {
-                    return Ok(PyDict::new(py));
+            timed(py, "pillar", minion_id, || {
+                let (pillar, remarks) =
+                    self.asked(py, |served, stale| served.pillar(minion_id, &request, stale))?;
+                let given = match &*pillar {
+                    None => PyDict::new(py),
+                    Some(pillar) => {
+                        log_new(py, &pillar.warnings.iter().collect::<Vec<_>>(), &remarks)?;
+                        log_warnings(py, std::slice::from_ref(&pillar.node), &remarks)?;
+                        pillar_dict(pillar, &mut self.outgoing(py))?
+                    }
                 };
-                self.check_schemas(py, &request, node)?;
-                if node.wire_values.get().is_none() {
-                    self.ask(py, |engine| {
-                        let values = wire_values(node, engine.settings()).map_err(|mut error| {
-                            engine.locate_values(minion_id, &request, &mut error);
-                            error
-                        })?;
-                        node.wire_values.get_or_init(|| values);
-                        Ok(())
-                    })?;
-                }
-                let pillar = pillar_dict(node, revision.as_deref(), &mut self.outgoing(py))?;
-                self.log_warnings(py, std::slice::from_ref(node))?;
-                Ok(pillar)
+                Ok((given, remarks.remembered))
             })
         })
     }
@@ -558,60 +505,27 @@ impl Inventory {
             let environment = environment.map(environment_asked_for).transpose()?;
             let grains = self.grains(py, grains)?;
             let request = Request { environment, grains, ..Request::default() };
-            self.timed(py, "top", minion_id, || {
-                let answer = self.ask(py, |engine| {
-                    let top = noted(engine, || {
-                        minion(engine, minion_id, |mapped| engine.top(minion_id, &request, mapped))
-                    })?;
-                    top.map(|top| Ok((environment_name(&top.environment, minion_id)?, top.applications)))
-                        .transpose()
-                })?;
+            timed(py, "top", minion_id, || {
+                let (answer, remarks) =
+                    self.asked(py, |served, stale| served.top(minion_id, &request, stale))?;
                 let top = PyDict::new(py);
-                if let Some((environment, applications)) = &*answer {
+                if let Some(Top { environment, applications }) = &*answer {
+                    let environment = environment_name(environment, minion_id);
+                    let environment = environment.map_err(|error| exception(py, &error))?;
                     let mut outgoing = self.outgoing(py);
-                    top.set_item(outgoing.string(environment), outgoing.texts(applications)?)?;
+                    top.set_item(outgoing.string(&environment), outgoing.texts(applications)?)?;
                 }
-                Ok(top)
+                Ok((top, remarks.remembered))
             })
         })
     }
 }
 
-thread_local! {
-    static REMEMBERED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the last pillar or top of this thread was remembered.
-pub fn was_remembered() -> bool {
-    REMEMBERED.get()
-}
-
-/// Notes whether an answer is remembered, for metrics.
-fn noted<T>(engine: &reclass::Inventory, answer: impl FnOnce() -> Result<T>) -> Result<T> {
-    if engine.settings().metrics_file.is_none() {
-        return answer();
-    }
-    let before = engine.counts();
-    let given = answer();
-    let now = engine.counts();
-    // With `revision_in_pillar`, what was just computed is asked for once more.
-    REMEMBERED.set(now.reused > before.reused && now.computed == before.computed);
-    given
-}
-
-/// The problem of a canary without `serve`.
-const CANARY: &str =
-    "the setting 'canary' has no effect, because 'serve' is 'now': each new revision is served to all nodes";
-
-/// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
-fn objects_limit(settings: &Settings) -> usize {
-    usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 8)
-}
-
 impl Inventory {
     /// The grains that references can read, of the grains of a minion.
     fn grains(&self, py: Python<'_>, grains: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
-        let Some(grains) = grains.filter(|_| self.reads_grains) else { return Ok(None) };
+        let served = self.served()?;
+        let Some(grains) = grains.filter(|_| served.reads_grains()) else { return Ok(None) };
         let grains = grains.cast::<PyMapping>()?;
         let mut names = Vec::new();
         for name in grains.keys()? {
@@ -622,248 +536,12 @@ impl Inventory {
         // Most minions have hundreds of grains, and few of them are read.
         let texts: Vec<Text> =
             names.iter().map(|name| incoming::text(name, "a grain")).collect::<PyResult<_>>()?;
-        let read = self
-            .ask(py, |engine| Ok(texts.iter().map(|name| engine.reads_grain(name)).collect::<Vec<bool>>()))?;
+        let read: Vec<bool> = texts.iter().map(|name| served.reads_grain(name)).collect();
         let wanted = PyDict::new(py);
         for (name, _) in names.into_iter().zip(read.iter()).filter(|(_, read)| **read) {
             wanted.set_item(&name, grains.get_item(&name)?)?;
         }
         incoming::from_python(wanted.as_any(), "the grains").map(Some)
-    }
-
-    /// Refuses a pillar that breaks a schema, or logs it, as the setting `schema_check` says.
-    fn check_schemas(&self, py: Python<'_>, request: &Request, node: &NodeInfo) -> PyResult<()> {
-        if &*self.schema_check == "off" {
-            return Ok(());
-        }
-        let is_refused = &*self.schema_check == "error";
-        let warnings = self.ask(py, |engine| {
-            let faults = violations::of_answer(engine, request, node)?;
-            let (mut errors, warnings): (Vec<Fault>, Vec<Fault>) =
-                faults.into_iter().partition(|fault| is_refused && is_error(fault));
-            truncate_unless_grouped(&mut errors, engine.settings().group_errors);
-            if errors.is_empty() { Ok(warnings) } else { Err(Error::new(errors)) }
-        })?;
-        if warnings.is_empty() {
-            return Ok(());
-        }
-        let debug = log::is_on(py, Severity::Debug)?;
-        self.log_lines(py, &warnings.iter().collect::<Vec<_>>(), debug)
-    }
-
-    /// The answer of the engine as Python data. A plain answer has the types of JSON.
-    fn answer<'py, T: Serialize + Send + Sync>(
-        &self,
-        py: Python<'py>,
-        plain: bool,
-        question: impl FnOnce(&reclass::Inventory) -> Result<T> + Send,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let given = self.ask(py, question)?;
-        if plain {
-            let text = py.detach(|| grow(|| to_json(&*given)));
-            return py.import("json")?.call_method1("loads", (text,));
-        }
-        data::object(&mut self.outgoing(py), &*given)
-    }
-
-    /// An answer that is a text.
-    fn text<'py>(
-        &self,
-        py: Python<'py>,
-        question: impl FnOnce(&reclass::Inventory) -> Result<String> + Send,
-    ) -> PyResult<Bound<'py, PyString>> {
-        Ok(PyString::new(py, &self.ask(py, question)?))
-    }
-
-    fn dict<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
-        self.outgoing(py).dict(value.as_map().unwrap_or(&Map::default()))
-    }
-
-    fn outgoing<'py>(&self, py: Python<'py>) -> Outgoing<'py> {
-        Outgoing::new(py, self.objects_limit)
-    }
-
-    /// The answer of a listing. A name with several files is logged, because it does not affect the other
-    /// names.
-    fn listing<'py, T: Serialize + Send>(
-        &self,
-        py: Python<'py>,
-        question: impl FnOnce(&reclass::Inventory) -> list::Rows<T> + Send,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
-        let (listing, clashes) = &*given;
-        for clash in clashes {
-            log::write(py, Severity::Warning, &concise_warning(clash))?;
-        }
-        data::object(&mut self.outgoing(py), &listing.rows)
-    }
-
-    /// Calls the engine while other threads may use the interpreter. An error contains excerpts of the files,
-    /// with secrets hidden.
-    fn ask<T: Send>(
-        &self,
-        py: Python<'_>,
-        question: impl FnOnce(&reclass::Inventory) -> Result<T> + Send,
-    ) -> PyResult<Given<T>> {
-        let ask = || {
-            let engine = reclass::Inventory::shared(&self.options).map_err(FailedRequest::new)?;
-            let answer = question(&engine).map_err(|error| {
-                let redaction = Redaction::of(engine.settings());
-                let read = |path: &str| engine.text(path).map(|text| redaction.source(&text));
-                let full = full(&error, false, &read);
-                let repeated = !engine.is_first_notice(&without_node(error.faults()));
-                FailedRequest { error, full, repeated }
-            });
-            let stale = log::knows_stale_data() || !engine.storage_warnings().is_empty();
-            let stale = stale.then(|| {
-                let settings = engine.settings();
-                let interval = Duration::from_secs(settings.stale_log_interval.into());
-                let (place, prefix) = (engine.node_location(), &settings.etcd_prefix);
-                (format!("{place} {prefix:?} {:?}", settings.etcd_cache_dir), engine.fetch_states(), interval)
-            });
-            Ok((
-                answer.map(|answer| Given(Some(answer))),
-                engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
-                stale,
-                engine.serving().map(Serving::take_news),
-            ))
-        };
-        let raised = |FailedRequest { error, full, repeated }: FailedRequest| {
-            exception_with_excerpts(py, &error, &full, repeated)
-        };
-        let (given, mode, stale, news) = py.detach(|| grow(ask)).map_err(raised)?;
-        failpoint("an answer is handed to Python");
-        if let Some((watching, place)) = mode {
-            let line = if watching {
-                format!("the kernel reports changes in '{place}' from now on (inotify)")
-            } else {
-                format!("no watch of '{place}' any more: each answer compares the time stamps of the files")
-            };
-            log::write(py, Severity::Info, &inert(&line))?;
-        }
-        for (breaks, sentence) in news.into_iter().flatten() {
-            let severity = if breaks { Severity::Warning } else { Severity::Info };
-            log::write(py, severity, &inert(&sentence))?;
-        }
-        if let Some((inventory, states, interval)) = stale {
-            log::staleness(py, &inventory, &states, interval)?;
-        }
-        // An error may be the consequence of stale data, so it comes after them.
-        given.map_err(raised)
-    }
-
-    /// Runs a request, and logs its duration and whether the answer was cached.
-    fn timed<T>(
-        &self,
-        py: Python<'_>,
-        what: &str,
-        name: &str,
-        answer: impl FnOnce() -> PyResult<T>,
-    ) -> PyResult<T> {
-        if !log::is_on(py, Severity::Debug)? {
-            return answer();
-        }
-        let reused = |py| Ok::<_, PyErr>(*self.ask(py, |engine| Ok(engine.counts().reused))?);
-        let before = reused(py)?;
-        let begun = Instant::now();
-        let given = answer();
-        let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
-        let how = match &given {
-            Ok(_) if reused(py)? > before => "remembered",
-            Ok(_) => "computed",
-            Err(_) => "failed",
-        };
-        let line = format!("{what} of '{}': {how} in {milliseconds:.2} ms", inert(name));
-        log::write(py, Severity::Debug, &line)?;
-        given
-    }
-
-    /// Logs the warnings of the nodes of an answer. Each warning is logged once for all nodes until files change;
-    /// repetitions have the level debug.
-    fn log_warnings(&self, py: Python<'_>, nodes: &[Arc<NodeInfo>]) -> PyResult<()> {
-        let debug = log::is_on(py, Severity::Debug)?;
-        let mut rest = Vec::new();
-        for node in nodes {
-            let logged = node.logged_warnings.get().copied().unwrap_or(0);
-            if logged > 0 && debug {
-                for warning in &node.warnings[..logged] {
-                    log::write(py, Severity::Debug, &concise_warning(warning))?;
-                }
-            }
-            // The age of stale data is logged with each question.
-            let rests = node.warnings.get(logged..).unwrap_or_default().iter();
-            rest.extend(rests.filter(|warning| !is_stale(warning)));
-            let _ = node.logged_warnings.set(node.warnings.len());
-        }
-        if rest.is_empty() { Ok(()) } else { self.log_lines(py, &rest, debug) }
-    }
-
-    /// Logs warnings. A few of each kind are shown, because answers for all nodes may have thousands.
-    fn log_lines(&self, py: Python<'_>, warnings: &[&Warning], debug: bool) -> PyResult<()> {
-        let new = self.ask(py, |engine| {
-            let is_new =
-                |warning: &&Warning| engine.is_first_notice(&without_node(std::slice::from_ref(*warning)));
-            Ok(warnings.iter().map(is_new).collect::<Vec<bool>>())
-        })?;
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for (warning, new) in warnings.iter().zip(&*new) {
-            let count = counts.entry(warning.code()).or_default();
-            *count += usize::from(*new);
-            if *new && *count <= SHOWN_WARNINGS {
-                log::write(py, Severity::Warning, &concise_warning(warning))?;
-            } else if debug {
-                log::write(py, Severity::Debug, &concise_warning(warning))?;
-            }
-        }
-        for (code, count) in counts.into_iter().filter(|(_, count)| *count > SHOWN_WARNINGS) {
-            let line = format!("{} more warnings ({code}); 'reclass lint' shows all", count - SHOWN_WARNINGS);
-            log::write(py, Severity::Warning, &line)?;
-        }
-        Ok(())
-    }
-}
-
-/// Number of warnings of one kind that an answer logs before it counts the others.
-const SHOWN_WARNINGS: usize = 5;
-
-/// Whether it is a warning about data from elsewhere, and not about a node.
-fn is_stale(warning: &Warning) -> bool {
-    matches!(warning.kind, Kind::GitStale { .. } | Kind::EtcdStale { .. })
-}
-
-struct FailedRequest {
-    error: Error,
-    /// The faults with excerpts.
-    full: String,
-    /// Whether the same error was raised before and no file has changed since.
-    repeated: bool,
-}
-
-impl FailedRequest {
-    fn new(error: Error) -> FailedRequest {
-        FailedRequest { error, full: String::new(), repeated: false }
-    }
-}
-
-/// The text of faults without the node, so that it is the same for all nodes.
-fn without_node(faults: &[Fault]) -> String {
-    let lines = faults.iter().map(|fault| concise_warning(&Fault { node: None, ..fault.clone() }));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// A result of the engine. If it is the last owner of a value, it drops the value with enough stack.
-struct Given<T>(Option<T>);
-
-impl<T> Deref for Given<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.0.as_ref().expect("it is there until it is dropped")
-    }
-}
-
-impl<T> Drop for Given<T> {
-    fn drop(&mut self) {
-        grow(|| drop(self.0.take()));
     }
 }
 
@@ -881,34 +559,12 @@ fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
     incoming::text(name, "the environment asked for")
 }
 
-/// The answer for a minion; `None` if it has no node and the settings require no data in this case (S14). The
-/// argument of `answer` is whether the node needs no file.
-fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Result<T>) -> Result<Option<T>> {
-    let error = match answer(false) {
-        Ok(given) => return Ok(Some(given)),
-        Err(error) => error,
-    };
-    match (engine.settings().node_not_found, &error.first().kind) {
-        (NodeNotFound::Empty, Kind::NodeNotFound { name, .. }) if name == id => Ok(None),
-        (NodeNotFound::Mappings, Kind::NodeNotFound { name, .. }) if name == id => answer(true).map(Some),
-        _ => Err(error),
-    }
-}
-
-/// Whether a value breaks its schema. One that is only deprecated does not.
-fn is_error(fault: &Fault) -> bool {
-    !matches!(fault.kind, Kind::Lint { .. })
-}
-
 /// The parameters and `__reclass__` as Python data.
-fn pillar_dict<'py>(
-    node: &NodeInfo,
-    revision: Option<&str>,
-    outgoing: &mut Outgoing<'py>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let py = outgoing.py();
+fn pillar_dict<'py>(pillar: &Pillar, outgoing: &mut Outgoing<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let (py, node) = (outgoing.py(), &pillar.node);
+    let revision = pillar.revision.as_deref();
     let (parameters, environment) = node.wire_values.get().cloned().unwrap_or_default();
-    let pillar = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
+    let given = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
     let about = PyDict::new(py);
     about.set_item(intern!(py, "nodename"), outgoing.string(&node.name))?;
     about.set_item(intern!(py, "applications"), outgoing.texts(&node.applications)?)?;
@@ -917,28 +573,8 @@ fn pillar_dict<'py>(
     if let Some(revision) = revision {
         about.set_item(intern!(py, "revision"), revision)?;
     }
-    pillar.set_item(intern!(py, "__reclass__"), about)?;
-    Ok(pillar)
-}
-
-/// The parameters and the environment, converted for the wire, or the faults of everything that cannot be
-/// carried; only the first one without `group_errors` (R5).
-fn wire_values(node: &NodeInfo, settings: &Settings) -> Result<(Value, Value)> {
-    let mut faults = Vec::new();
-    let mut carried = |value: &Value, root: &str| {
-        let carried = wire::carry(value, root, &settings.delimiter);
-        carried.map_err(|error| faults.extend(error.into_faults())).unwrap_or_default()
-    };
-    let parameters = carried(&node.parameters, "parameters");
-    let environment = carried(&node.environment, "environment");
-    if faults.is_empty() {
-        return Ok((parameters, environment));
-    }
-    truncate_unless_grouped(&mut faults, settings.group_errors);
-    for fault in &mut faults {
-        fault.node = Some(node.name.clone());
-    }
-    Err(Error::new(faults))
+    given.set_item(intern!(py, "__reclass__"), about)?;
+    Ok(given)
 }
 
 /// The environment as a key of Salt's top: the text of a scalar.

@@ -1,7 +1,7 @@
 //! The Python module `saltext.reclass._engine`: the engine for Python.
 //!
 //! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
-//! writes the log, [`data`] converts results, [`inventory`] calls the engine, [`editor`] edits files. Each
+//! writes the log, [`data`] converts results, [`inventory`] has the questions, [`asking`] asks them, [`editor`] edits files. Each
 //! method gives a Salt master three guarantees:
 //!
 //! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
@@ -9,6 +9,7 @@
 //!   while a thread waits for the interpreter.
 //! * The result is new, and the caller may change it.
 
+mod asking;
 mod data;
 pub mod editor;
 pub mod errors;
@@ -48,7 +49,7 @@ mod _engine {
     /// Whether the last pillar or top of this thread was remembered, with the setting `metrics_file`.
     #[pyfunction]
     fn was_remembered() -> bool {
-        super::inventory::was_remembered()
+        super::asking::was_remembered()
     }
 
     /// Panics inside of the engine, for tests. The caller gets an `InternalError`.

@@ -249,23 +249,41 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
 
 def _held(inventory: Any, remarks: list[str]) -> list[str]:
     """The problems of a revision that is not served to all nodes (`serve`)."""
-    serving = inventory.serving()
-    if serving is None:
+    delivery = inventory.delivery()
+    if delivery is None:
         return []
-    if serving["trial"]:
-        revision, nodes = serving["trial"]
+    if trial := delivery.get("trial"):
         remarks.append(
-            f"revision {revision} is on trial with {_count(nodes)}: reclass.promote, reclass.abort"
+            f"revision {trial['revision']} is on trial with {_count(trial['nodes'])}: reclass.promote, "
+            "reclass.abort"
         )
-    name, is_served = serving["newest"]
     told = []
-    for held in serving["problems"]:
-        nodes = _count(held["nodes"])
-        begin = f"the newest revision is not served to {nodes} that it breaks"
-        if not is_served:
-            begin = f"revision {name} is served to none: it breaks {nodes}"
+    if delivery["distrusted"]:
+        told.append(
+            "the record of the revisions that are served could not be believed (its content, its owner or "
+            "its rights): the last decision that a process knew is kept until the next revision is tested"
+        )
+    tested = delivery["tested"]
+    for first in delivery["first"]:
+        told.append(
+            f"{_named(first['nodes'])} without a pillar in revision {tested}, and no earlier commit "
+            f"is known: {first['problem']}"
+        )
+    for held in delivery["held"]:
+        begin = f"the newest revision is not served to {_named(held['nodes'])} that it breaks"
+        if not delivery["is_served"]:
+            begin = (
+                f"revision {tested} is served to none, and minions have {delivery['served']}: it breaks "
+                f"{_named(held['nodes'])}"
+            )
         told.append(f"{begin}: {held['problem']}")
     return told
+
+
+def _named(nodes: list[str]) -> str:
+    """The number of nodes with the first names."""
+    more = [f"{len(nodes) - _SHOWN} more"] if len(nodes) > _SHOWN else []
+    return f"{_count(nodes)} ({', '.join([*nodes[:_SHOWN], *more])})"
 
 
 def _count(nodes: list[str]) -> str:

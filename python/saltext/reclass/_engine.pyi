@@ -269,12 +269,21 @@ class Inventory:
     ) -> tuple[str, bool]:
         """The text of ``reclass compare pillars:FILE``, with secrets hidden, and whether anything differs."""
 
-    def serving(self) -> dict[str, Any] | None:
-        """What the setting ``serve`` decided; ``None`` without it or before the first question.
+    def status(self) -> dict[str, Any]:
+        """What ``reclass status -o json`` prints. Renders all nodes, each in the state that it gets."""
 
-        ``newest`` has the name of the newest revision and whether any node gets it; ``problems`` are its
-        errors, each with its ``nodes``; ``trial`` has its name and the nodes that get it.
+    def delivery(self) -> dict[str, Any] | None:
+        """The way of the newest commits to the minions; ``None`` unless commits are tested (``serve``).
+
+        ``fetched``, ``tested`` and ``served`` are names of commits, ``is_served`` says whether any node gets
+        those that were tested last. ``held`` are their errors, each a ``problem`` with the ``nodes`` that
+        keep earlier commits; ``first`` those of commits that were tested without earlier ones. ``trial`` has
+        ``revision``, ``since``, ``seconds`` and ``nodes``, ``waiting`` the seconds of commits that are not
+        tested, and ``distrusted`` says that a record of all this could not be believed.
         """
+
+    def last_delivery(self) -> dict[str, Any] | None:
+        """The same as of the last fetch, without a look for newer commits."""
 
     def end_trial(self, promote: bool) -> str | None:
         """Serves the newest revision to all nodes or to none. Returns its name; ``None`` without a trial."""

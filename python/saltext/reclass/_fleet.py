@@ -34,17 +34,18 @@ _ERRORS = "{{ '_errors' in pillar }}"
 
 def held(inventory: Any) -> list[str]:
     """The nodes that keep an earlier revision (``serve``), because the newest one breaks them."""
-    # A question tests a new revision.
-    inventory.nodes()
-    serving = inventory.serving() or {"problems": []}
-    return [name for problem in serving["problems"] for name in problem["nodes"]]
+    return names_held(inventory.delivery())
+
+
+def names_held(delivery: Mapping[str, Any] | None) -> list[str]:
+    """The nodes that keep an earlier revision, in the table of a delivery."""
+    return [name for held in (delivery or {"held": []})["held"] for name in held["nodes"]]
 
 
 def of_other_revisions(inventory: Any) -> list[str]:
     """The nodes that may have another revision than most."""
-    kept = held(inventory)
-    trial = (inventory.serving() or {"trial": None})["trial"]
-    return [*kept, *(trial[1] if trial else [])]
+    delivery = inventory.delivery() or {}
+    return [*names_held(delivery or None), *delivery.get("trial", {}).get("nodes", [])]
 
 
 def different(

@@ -69,9 +69,9 @@ class Watch:
             if stamp == earlier:
                 break
         is_first, old, before = self.stamp is None, self.revision, (self.nodes, self.parts)
-        serving = inventory.serving() or {"problems": [], "trial": None}
-        held_before, self.held = self.held, serving["problems"]
-        trial_before, self.trial = self.trial, serving["trial"]
+        delivery = inventory.delivery() or {"held": []}
+        held_before, self.held = self.held, delivery["held"]
+        trial_before, self.trial = self.trial, _trial(delivery)
         state = inventory.state()
         self.nodes, self.parts = self._look_at_nodes(settings, inventory)
         self.revision, self.since = state["revision"], state.get("since", "")
@@ -130,7 +130,9 @@ class Watch:
             (state["source"], state["commits"] or state["fetched"]) for state in inventory.fetch_states()
         ]
         files = [(path, *_stat(path)) for path in _revision.files(inventory)]
-        return states, files, _revision.checked_out(settings), inventory.serving()
+        delivery = inventory.delivery() or {"held": []}
+        decided = [delivery.get(name) for name in ("tested", "served", "held")]
+        return states, files, _revision.checked_out(settings), decided, _trial(delivery)
 
     def _look_at_nodes(
         self, settings: Mapping[str, Any], inventory: Any
@@ -336,6 +338,12 @@ def _on_trial(trial: tuple[str, list[str]] | None) -> str:
     revision, nodes = trial
     more = [f"{len(nodes) - _LOGGED} more"] if len(nodes) > _LOGGED else []
     return f", with {revision} on trial for {', '.join([*nodes[:_LOGGED], *more]) or 'no node'}"
+
+
+def _trial(delivery: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The revision on trial with its nodes."""
+    trial = delivery.get("trial")
+    return (trial["revision"], trial["nodes"]) if trial else None
 
 
 def _stat(path: Path) -> tuple[int, ...]:

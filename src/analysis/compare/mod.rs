@@ -16,13 +16,13 @@ use serde::Serialize;
 use crate::analysis::diff::{Difference, NodeDifference, Section, place, together};
 use crate::analysis::survey::node_globs;
 use crate::base::error::{Error, Result};
-use crate::base::old_rules::OldRules;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::secrets::{Cover, MASK};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
+use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
 
@@ -115,16 +115,27 @@ pub fn compare(
     parts: &ComparedParts,
     show_secrets: bool,
 ) -> Result<ProgramComparison> {
+    compare_state(options, None, old, parts, show_secrets)
+}
+
+/// The same for a state of the inventory, which may have fixed commits (`serve`).
+pub fn compare_state(
+    options: &Map,
+    state: Option<&Inventory>,
+    old: &OldAnswers,
+    parts: &ComparedParts,
+    show_secrets: bool,
+) -> Result<ProgramComparison> {
     let mut options = options.clone();
     // The inventory is read a few times in all, so a watch does not pay off.
     options.insert("cache".into(), Value::text("stat"));
-    let inventory = Inventory::open_with(&options, OldRules::default())?;
+    let inventory = InventoryBuilder::new(&options).like(state).open()?;
     let redaction = if show_secrets { Redaction::none() } else { Redaction::of(inventory.settings()) };
     let delimiter = Settings::from_options(&options)?.0.delimiter;
     inventory.inspect(|now| {
         let globs = node_globs(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
         let (names, unanswered) = compared_nodes(now, old, &globs);
-        let comparing = Comparing::new(&options, old, parts);
+        let comparing = Comparing::new((&options, state), old, parts);
         let differences = comparing.differences(now, &names);
         let causes = Causes::find(&comparing, &names, differences)?;
         let remedy = causes.remedy(&comparing, &names)?;

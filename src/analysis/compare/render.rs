@@ -16,6 +16,7 @@ use crate::base::progress::WorkUnit;
 use crate::base::value::{Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
+use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::Computation;
 use crate::engine::sequence::AUTOMATIC;
 use crate::output::wire::carry;
@@ -27,6 +28,8 @@ pub(super) type Variation = BTreeSet<usize>;
 pub(super) struct Comparing<'a> {
     /// The options of the inventory.
     pub options: &'a Map,
+    /// The state whose commits are compared.
+    state: Option<&'a Inventory>,
     old: &'a OldAnswers,
     only: Vec<Glob>,
     except: Vec<Glob>,
@@ -34,9 +37,13 @@ pub(super) struct Comparing<'a> {
 
 impl<'a> Comparing<'a> {
     /// A comparison of these parts.
-    pub fn new(options: &'a Map, old: &'a OldAnswers, parts: &ComparedParts) -> Comparing<'a> {
+    pub fn new(
+        (options, state): (&'a Map, Option<&'a Inventory>),
+        old: &'a OldAnswers,
+        parts: &ComparedParts,
+    ) -> Comparing<'a> {
         let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect();
-        Comparing { options, old, only: globs(&parts.only), except: globs(&parts.except) }
+        Comparing { options, state, old, only: globs(&parts.only), except: globs(&parts.except) }
     }
 
     /// Whether there are old answers, and none has the parameter `_reclass_`.
@@ -55,7 +62,7 @@ impl<'a> Comparing<'a> {
         for alternative in variation.iter().filter_map(|index| ALTERNATIVES.get(*index)) {
             alternative.apply(&mut options, &mut rules);
         }
-        match Inventory::open_with(&options, rules) {
+        match InventoryBuilder::new(&options).like(self.state).with_rules(rules).open() {
             Ok(inventory) => inventory.inspect(|now| self.differences(now, nodes)),
             // An inventory that an old program refuses has no answer for any node.
             Err(error) => Ok(nodes.iter().map(|name| self.outcome(name, Some(Err(error.clone())))).collect()),

@@ -11,6 +11,7 @@ use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
 use crate::base::similar;
 use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
+use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
 use crate::storage::fs;
@@ -79,7 +80,7 @@ impl Side {
             options = own(settings_file.as_ref())?;
             options.extend([once]);
         }
-        let inventory = Inventory::open_at(&options, Some(revision))?;
+        let inventory = InventoryBuilder::new(&options).at(Some(revision)).open()?;
         Ok(Side { inventory, settings_file })
     }
 

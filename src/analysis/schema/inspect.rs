@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use super::check::Schemas;
 use crate::base::error::Result;
-use crate::engine::Inventory;
+use crate::base::settings::Settings;
 use crate::engine::context::Computation;
+use crate::engine::inputs::Inputs;
 
 impl Schemas {
-    /// The schemas of an inventory as their files are now; `None` if it has none.
+    /// The schemas in a computation; `None` if the inventory has none.
     ///
     /// # Errors
     ///
     /// A folder of the settings that cannot be read. What is wrong in a file is a fault of the schemas.
-    pub fn of(inventory: &Inventory) -> Result<Option<Arc<Schemas>>> {
-        let files = inventory.schema_files()?;
-        Ok((!files.files.is_empty()).then(|| files.made(|files| Schemas::read(files, inventory.settings()))))
+    pub(crate) fn of_computation(computation: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
+        Schemas::of_inputs(computation.inputs, computation.settings)
     }
 
-    /// The same in a computation.
-    pub(crate) fn of_computation(computation: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
-        let files = computation.inputs.schemas()?;
-        Ok((!files.files.is_empty()).then(|| files.made(|files| Schemas::read(files, computation.settings))))
+    /// The schemas of an inventory as its files are now.
+    pub(crate) fn of_inputs(inputs: &Inputs, settings: &Settings) -> Result<Option<Arc<Schemas>>> {
+        let files = inputs.schemas()?;
+        Ok((!files.files.is_empty()).then(|| files.made(|files| Schemas::read(files, settings))))
     }
 }

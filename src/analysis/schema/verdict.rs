@@ -45,7 +45,6 @@ pub(crate) struct BrokenParameter {
 
 impl NodeVerdict {
     /// Whether a schema refuses a value, or is none. A value that is only deprecated is not refused.
-    #[cfg(feature = "validation")]
     pub fn is_refused(&self) -> bool {
         let refuses = |found: &FoundViolations| found.0.iter().any(|violation| !violation.deprecated);
         self.broken.iter().any(|broken| broken.found.as_ref().is_none_or(refuses))

@@ -38,6 +38,13 @@ pub struct Record {
     pub times: FetchTimes,
     /// The commits of all branches.
     pub heads: BTreeMap<String, Arc<str>>,
+    /// The commits that are served, by inventory, if new ones are tested first (`serve`). The engine writes and
+    /// reads them; a fetch keeps them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub served: BTreeMap<String, serde_json::Value>,
+    /// Whether the record before this one was there and could not be believed, so that `served` is lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub distrusted: bool,
 }
 
 impl Fetched for Record {
@@ -55,6 +62,8 @@ impl Record {
             (branch.clone(), known.copied().unwrap_or(began.clock))
         };
         self.times.since = self.heads.iter().map(since).collect();
+        self.served.clone_from(&before.served);
+        self.distrusted = before.distrusted;
         self
     }
 }
@@ -71,9 +80,13 @@ impl Cache {
         Ok(())
     }
 
-    /// The record; `None` without one that can be believed.
-    pub fn record(&self) -> Option<Record> {
-        Some(self.record_file().read()?.0)
+    /// The record; an empty one without one that can be believed.
+    pub fn record(&self) -> Record {
+        let file = self.record_file();
+        match file.read() {
+            Some((record, _)) => record,
+            None => Record { distrusted: file.is_there(), ..Record::default() },
+        }
     }
 
     pub fn record_file(&self) -> RecordFile {

@@ -110,19 +110,19 @@ impl Reason {
 /// Returns the new record. It is also written, unless the cache cannot be written.
 pub fn update(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Record {
     let cache = source.cache;
-    let before = cache.record().unwrap_or_default();
+    let before = cache.record();
     let (began, clock) = (Moment::now(), Instant::now());
     let tried = if before.times.fetched.is_some() {
         cache.sweep();
         match fetch_all(source, lock, began, limit) {
             // A new cache helps against damage, but not against a server that cannot be reached.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
-                anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
+                anew(source, &before, lock, began, limit.saturating_sub(clock.elapsed()))
             }
             tried => tried,
         }
     } else {
-        anew(source, lock, began, limit)
+        anew(source, &before, lock, began, limit)
     };
     let tried = tried.and_then(|mut record| match cache.write(record.after(&before, began)) {
         Ok(()) => Ok(record),
@@ -130,8 +130,8 @@ pub fn update(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Rec
     });
     tried.unwrap_or_else(|(reason, message)| {
         let failure = FailedFetch { began, took: clock.elapsed(), code: reason.word().into(), message };
-        let times = FetchTimes { failure: Some(failure), failed: Some(began.clock), ..before.times };
-        let record = Record { times, heads: before.heads };
+        let times = FetchTimes { failure: Some(failure), failed: Some(began.clock), ..before.times.clone() };
+        let record = Record { times, ..before };
         // If the cache cannot be written, every process notices the failure itself.
         let _ = cache.write(&record);
         record
@@ -142,17 +142,18 @@ type Tried = Result<Record, (Reason, String)>;
 
 /// Replaces a damaged cache by a new one. Needs its lock.
 pub fn repair(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Result<(), (Reason, String)> {
-    if is_sound(source.cache) { Ok(()) } else { anew(source, lock, Moment::now(), limit).map(drop) }
+    let before = source.cache.record();
+    if is_sound(source.cache) { Ok(()) } else { anew(source, &before, lock, Moment::now(), limit).map(drop) }
 }
 
-/// Fetches into a new cache, which replaces the old one on success.
-fn anew(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Duration) -> Tried {
+/// Fetches into a new cache, which replaces the old one on success, with what is served.
+fn anew(source: FetchSource<'_>, before: &Record, lock: &FetchLock, began: Moment, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
     let init = with(&new, &["init", "--quiet", "--bare"]);
     let fetched = with_reason(change(&init, lock.file(), LOCAL))
         .and_then(|()| fetch_all(FetchSource { cache: &new, ..source }, lock, began, limit))
-        .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
+        .and_then(|mut record| new.write(record.after(before, began)).map(|()| record).map_err(unwritable))
         .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
     if fetched.is_err() {
         new.remove();
@@ -184,7 +185,8 @@ fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: Moment, limit: Du
     // Combines packs from time to time. Objects without references stay for two weeks.
     let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
     let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
-    Ok(Record { times: FetchTimes { fetched: Some(began), ..FetchTimes::default() }, heads })
+    let times = FetchTimes { fetched: Some(began), ..FetchTimes::default() };
+    Ok(Record { times, heads, ..Record::default() })
 }
 
 /// Pushes a commit of a bare repository to a branch of the source, unless others have changed the branch.

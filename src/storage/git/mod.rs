@@ -162,14 +162,38 @@ impl Repository {
     /// The requested revision and its commit, if the repository has it.
     pub fn revision_commit(&self, record: &Record) -> Result<Option<(Text, Arc<str>)>> {
         let Some(revision) = &self.revision else { return Ok(None) };
-        if let Some(commit) = record.heads.get(&**revision) {
-            return Ok(Some((revision.clone(), commit.clone())));
+        Ok(self.commit_named(record, revision)?.map(|commit| (revision.clone(), commit)))
+    }
+
+    /// The commit of a branch, a tag or a commit's name; `None` if the repository does not have it.
+    pub fn commit_named(&self, record: &Record, name: &str) -> Result<Option<Arc<str>>> {
+        if let Some(commit) = record.heads.get(name) {
+            return Ok(Some(commit.clone()));
         }
-        match revision::commit(In::Bare(&self.cache.folder), revision) {
-            Ok(commit) => Ok(Some((revision.clone(), commit.into()))),
+        match revision::commit(In::Bare(&self.cache.folder), name) {
+            Ok(commit) => Ok(Some(commit.into())),
             Err(Failure::Exited(_)) => Ok(None),
             Err(failure) => Err(self.failed(&failure)),
         }
+    }
+
+    /// The record of the last fetch, if there is one that can be believed. Fetches nothing.
+    pub fn known_record(&self) -> Option<Arc<Record>> {
+        self.cached()
+    }
+
+    /// Changes the record while nobody fetches. If `change` returns false, it stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Another process fetches for longer than `wait`, or the record cannot be written.
+    pub fn change_record(&self, wait: Duration, change: impl FnOnce(&mut Record) -> bool) -> Result<()> {
+        let unusable = |message: String| self.unusable(message);
+        let Some(_lock) = self.cache.lock(wait).map_err(unusable)? else {
+            return Err(self.unusable("another process has its lock".into()));
+        };
+        let mut record = self.cache.record();
+        if change(&mut record) { self.cache.write(&record).map_err(unusable) } else { Ok(()) }
     }
 
     /// The files of a commit with such names that `wanted` accepts, sorted by path. A tree beyond the limits is an
@@ -287,7 +311,8 @@ impl Repository {
         })
     }
 
-    fn unusable(&self, message: String) -> Error {
+    /// The error of a cache that cannot be used.
+    pub fn unusable(&self, message: String) -> Error {
         Fault::new(Kind::GitCache { path: display(&self.cache.folder), message }).into()
     }
 

@@ -28,7 +28,7 @@ pub mod keys;
 pub mod lock;
 #[path = "../../../src/engine/prefix.rs"]
 pub mod prefix;
-#[path = "../../../src/engine/registry.rs"]
+#[path = "../../../src/serve/registry.rs"]
 mod registry;
 #[path = "../../../src/engine/sequence.rs"]
 mod sequence;
@@ -38,8 +38,14 @@ pub mod table;
 /// What the sources know the engine's modules by.
 mod engine {
     pub use crate::prefix;
-    pub use crate::processes::Inventory;
     pub use reclass::internals::engine::{counts, files};
+}
+
+/// The same for the room that serves.
+mod serve {
+    pub mod served {
+        pub use crate::processes::Served;
+    }
 }
 
 /// The same for the modules of the base.

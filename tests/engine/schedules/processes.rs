@@ -20,7 +20,7 @@ use crate::{ORDERS, all_orders, registry};
 
 /// What stands for the inventory: the lock that whoever works on it holds.
 #[derive(Debug)]
-pub struct Inventory {
+pub struct Served {
     work: Mutex<()>,
     settings: Settings,
     /// Whether process 2 is about to take it over when it forks.
@@ -64,21 +64,29 @@ impl Fork {
     }
 }
 
-impl Inventory {
+impl Served {
     /// Opens one; that of the options `still` is being opened when its process forks.
-    pub fn open_served(options: &Map) -> Result<Inventory> {
+    pub fn open(options: &Map, _: bool) -> Result<Served> {
         thread::yield_now();
         if options.contains_key("still") {
             FORK.wait_for_child();
         }
         let settings = Settings::from_options(&Map::default())?.0;
-        Ok(Inventory { work: Mutex::new(()), settings, still: options.contains_key("adopting") })
+        Ok(Served { work: Mutex::new(()), settings, still: options.contains_key("adopting") })
     }
 
     /// As in the engine.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
+
+    /// As in the engine.
+    pub fn paths_hold(&self) -> bool {
+        true
+    }
+
+    /// As in the engine.
+    pub fn forget(&self) {}
 
     /// As in the engine.
     pub fn adopt(&self) -> bool {
@@ -89,7 +97,7 @@ impl Inventory {
     }
 }
 
-fn ask(name: &str) -> Arc<Inventory> {
+fn ask(name: &str) -> Arc<Served> {
     let options: Map = [(name.into(), Value::Null)].into_iter().collect();
     registry::shared(&options).unwrap()
 }

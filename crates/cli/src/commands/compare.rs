@@ -1,7 +1,7 @@
 //! `reclass compare` compares the answers of another program with those of this one.
 
 use clap::{Arg, Command};
-use reclass::compare::{ComparedParts, OldAnswers, compare, summary, text};
+use reclass::compare::{ComparedParts, OldAnswers, compare_state, summary, text};
 use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
@@ -67,7 +67,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         only: question.words("only"),
         except: question.words("except"),
     };
-    let comparison = compare(question.options, &old, &parts, shows)?;
+    let comparison = compare_state(question.options, Some(&question.inventory), &old, &parts, shows)?;
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = if question.output == "json" {
         to_json(&comparison)

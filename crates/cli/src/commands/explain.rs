@@ -34,6 +34,7 @@ fn arguments(command: Command) -> Command {
         .arg(many("class", "GLOB", "Show why the node has these classes"))
         .arg(many("application", "GLOB", "Show which files add and remove these applications"))
         .arg(flags::environment())
+        .arg(flags::served())
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
@@ -47,7 +48,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         ..Selection::default()
     };
     let request = flags::request(question.matches);
-    let (explanation, info) = explain_with_answer(&question.inventory, &node, &request, &selection)?;
+    let (explanation, info) = explain_with_answer(&*question.state_of(&node)?, &node, &request, &selection)?;
     question.warn_of_files(&info);
     let text =
         if question.output == "json" { to_json(&explanation) } else { to_text(&explanation, question.paint) };

@@ -30,8 +30,8 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
-use reclass::Inventory;
-use reclass::error::{Error, Fault, Kind};
+use reclass::error::{Error, Fault, Kind, Result};
+use reclass::serve::Served;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
@@ -136,11 +136,11 @@ pub fn reports_settings(name: &str) -> bool {
 }
 
 /// The question to an inventory that was opened; its settings are warned about, and its secrets masked.
-fn question(asked: Invocation<'_>, inventory: Inventory) -> OpenInvocation<'_> {
-    asked.configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-    let question = OpenInvocation { asked, inventory };
-    terminal::mask(question.redaction());
-    question
+fn question(asked: Invocation<'_>, served: Served) -> Result<OpenInvocation<'_>> {
+    asked.configuration.noticed(served.settings_warnings()).iter().for_each(terminal::warn);
+    terminal::mask(asked.redaction_of(served.settings()));
+    let inventory = served.of_most()?;
+    Ok(OpenInvocation { asked, served, inventory })
 }
 
 /// Whether a name that was asked for does not exist. Everything else that is missing is an error.
@@ -158,7 +158,11 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     configuration.overrule(&given);
     options.extend(given.clone());
     let configuration = &configuration;
-    let opened = configuration.usable().and_then(|()| Inventory::open(&options));
+    let opened = configuration.usable().and_then(|()| {
+        // A status is that of the master.
+        let commits = name == status::VERB.name || flags::is_served(matches, &options)?;
+        Served::open(&options, commits)
+    });
     let output = matches.get_one::<String>("output").map_or("", String::as_str);
     let place = screen::is_answer_shown().then_some(screen::place as fn(&str) -> String);
     let paint = Paint { colours: terminal::colours_in_answer(), place };
@@ -168,20 +172,19 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     let asked = Invocation { matches, options: &options, configuration, output, paint };
     let done = match (&verb.answer, opened) {
         (Answering::Settings(answer), opened) => {
-            if let Ok(inventory) = &opened {
-                terminal::mask(asked.redaction_of(inventory));
+            if let Ok(served) = &opened {
+                terminal::mask(asked.redaction_of(served.settings()));
             }
             let answer = progress::shown(verb.name, || answer(&asked));
-            opened.iter().flat_map(Inventory::storage_warnings).for_each(|warning| terminal::warn(&warning));
+            opened.iter().flat_map(Served::storage_warnings).for_each(|warning| terminal::warn(&warning));
             answer.map(|answer| (answer, Vec::new()))
         }
-        (Answering::Serving(serve), opened) => opened.and_then(|inventory| {
-            serve(&question(asked, inventory)).map(|()| (Printout::default(), Vec::new()))
-        }),
-        (Answering::Opened(answer), opened) => opened.and_then(|inventory| {
-            let question = question(asked, inventory);
+        (Answering::Serving(serve), opened) => opened
+            .and_then(|served| serve(&question(asked, served)?).map(|()| (Printout::default(), Vec::new()))),
+        (Answering::Opened(answer), opened) => opened.and_then(|served| {
+            let question = question(asked, served)?;
             let answer = progress::shown(verb.name, || answer(&question));
-            question.inventory.storage_warnings().iter().for_each(terminal::warn);
+            question.served.storage_warnings().iter().for_each(terminal::warn);
             // An explanation depends on the names that it asked for alone.
             let is_about_all = verb.name != explain::VERB.name;
             let clashes = if is_about_all { question.inventory.clashes() } else { Vec::new() };

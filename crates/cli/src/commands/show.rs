@@ -39,6 +39,7 @@ fn arguments(command: Command) -> Command {
     node_and_paths(command, "The node, or the first part of its name; a glob shows several nodes")
         .arg(flag("raw", "Print a text without quotes, as scripts need it"))
         .arg(flags::environment())
+        .arg(flags::served())
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
@@ -117,7 +118,7 @@ fn of_node(
     let redaction = question.redaction();
     let request = flags::request(question.matches);
     let selection = Selection { parameters: paths.to_vec(), redaction, ..Selection::default() };
-    let (explanation, info) = explain_with_answer(&question.inventory, node, &request, &selection)?;
+    let (explanation, info) = explain_with_answer(&*question.state_of(node)?, node, &request, &selection)?;
     for warning in info.iter().flat_map(|info| &info.warnings) {
         terminal::warn(&question.configuration.placed(warning.clone()));
     }

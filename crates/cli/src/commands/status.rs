@@ -3,7 +3,7 @@
 use clap::Command;
 use reclass::error::Result;
 use reclass::report::to_json;
-use reclass::status::{status, text};
+use reclass::serve::status::{status, text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb};
 use crate::manual_page::Manual;
@@ -27,6 +27,6 @@ pub const VERB: Verb = Verb {
 };
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
-    let status = status(&question.inventory)?;
+    let status = status(&question.served)?;
     Ok(Printout::plain(if question.output == "json" { to_json(&status) } else { text(&status) }))
 }

@@ -1,14 +1,16 @@
 //! A verb as data: its arguments, the function that answers, and the answer.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use reclass::Inventory;
 use reclass::error::{Error, Fault, Kind, Result};
 use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
+use reclass::serve::Served;
 use reclass::style::Paint;
 use reclass::value::Map;
+use reclass::{Inventory, Settings};
 
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;
@@ -56,7 +58,9 @@ pub struct Invocation<'a> {
 pub struct OpenInvocation<'a> {
     /// The arguments.
     pub asked: Invocation<'a>,
-    pub inventory: Inventory,
+    pub served: Served,
+    /// The state that most nodes get.
+    pub inventory: Arc<Inventory>,
 }
 
 impl<'a> Deref for OpenInvocation<'a> {
@@ -94,12 +98,8 @@ impl Invocation<'_> {
     }
 
     /// Hides the secrets of this inventory; nothing with `--show-secrets`.
-    pub fn redaction_of(&self, inventory: &Inventory) -> Redaction {
-        if self.matches.get_flag("show-secrets") {
-            Redaction::none()
-        } else {
-            Redaction::of(inventory.settings())
-        }
+    pub fn redaction_of(&self, settings: &Settings) -> Redaction {
+        if self.matches.get_flag("show-secrets") { Redaction::none() } else { Redaction::of(settings) }
     }
 }
 
@@ -127,6 +127,13 @@ impl OpenInvocation<'_> {
         }
     }
 
+    /// The state that a node gets. If it is not the newest, a hint says so.
+    pub fn state_of(&self, node: &str) -> Result<Arc<Inventory>> {
+        let state = self.served.of(node)?;
+        terminal::hint_of_older(&self.served, node);
+        Ok(state)
+    }
+
     fn is_class(&self, name: &str) -> Result<bool> {
         let listed = list::classes(&self.inventory, &[name.to_owned()], &NodeFilter::default(), false)?;
         Ok(listed.rows.iter().any(|row| *row.name == *name))
@@ -142,7 +149,7 @@ impl OpenInvocation<'_> {
 
     /// Hides the secrets in the answer.
     pub fn redaction(&self) -> Redaction {
-        self.asked.redaction_of(&self.inventory)
+        self.asked.redaction_of(self.served.settings())
     }
 }
 

@@ -49,15 +49,14 @@ fn command(command: Command, defaults: &Map) -> Command {
 
 fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     if let (_, Some(node)) = session.mode {
-        let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
-        session.warn([info.as_ref()]);
+        let info = session.node(node)?;
         return Ok(Some(variables(&info, &session.timestamp)));
     }
     let nodes = session.all_nodes()?;
     for node in nodes.iter().filter(|node| node.classes.is_empty() && node.applications.is_empty()) {
         terminal::warn(&Fault::new(Kind::HostWithoutGroup { name: node.name.to_string() }));
     }
-    let settings = session.inventory.settings();
+    let settings = session.served.settings();
     let postfix = settings.applications_postfix.as_deref().unwrap_or_default();
     let whole = inventory_value(&nodes, &session.timestamp);
     let mut groups = entries(&whole, "classes");

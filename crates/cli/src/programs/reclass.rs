@@ -44,6 +44,7 @@ fn command(command: Command, _: &Map) -> Command {
         .arg(flags::node_mode('n', "nodeinfo", "Print the data of a node"))
         .arg(flags::inventory_mode('i', "inventory", "Print the data of all nodes"))
         .arg(flags::node_mode('f', "nodeapps", "Print the applications of a node"))
+        .arg(flags::served())
         .arg(
             Arg::new("output-dir")
                 .long("output-dir")
@@ -69,8 +70,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
         let message = format!("--output-dir goes with --inventory, not with --{mode}");
         return Err(usage(message));
     }
-    let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
-    session.warn([info.as_ref()]);
+    let info = session.node(node)?;
     Ok(Some(match mode {
         "nodeapps" => Value::record([("applications", Value::texts(&info.applications))]),
         _ => info.to_value(&session.timestamp),
@@ -80,7 +80,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
 /// Writes one file per node with the output of `--nodeinfo`. The time is left out, so a file changes only if
 /// the data do.
 fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result<()> {
-    let settings = session.inventory.settings();
+    let settings = session.served.settings();
     let base = settings.inventory_base_uri.as_deref();
     for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
         // Only an inventory in files has folders to protect.

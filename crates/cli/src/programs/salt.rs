@@ -45,7 +45,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
         return Ok(Some(tops(&nodes)));
     };
     let request = flags::request(session.matches);
-    let (info, revision) = session.inventory.answer_for_minion(node, &request, false)?;
+    let (info, revision) = session.served.answer(node, &request)?;
     session.warn([info.as_ref()]);
     Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info, revision) }))
 }

@@ -14,16 +14,13 @@ use crate::base::error::Result;
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::value::Map;
-use crate::engine::Inventory;
-use crate::storage::path_context::PathContext;
+use crate::serve::served::Served;
 
 /// An inventory with its key.
 #[derive(Clone)]
 struct RegistryEntry {
     options: Map,
-    /// What relative paths depend on.
-    paths: PathContext,
-    inventory: Arc<Inventory>,
+    inventory: Arc<Served>,
 }
 
 /// The inventories of one process, the least recently used first.
@@ -71,9 +68,9 @@ impl Registry {
 }
 
 /// The inventory for these options.
-pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
+pub fn shared(options: &Map) -> Result<Arc<Served>> {
     let mut inventories = Registry::current().inventories();
-    let is_it = |entry: &RegistryEntry| entry.options == *options && entry.paths.is_current();
+    let is_it = |entry: &RegistryEntry| entry.options == *options && entry.inventory.paths_hold();
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
         let inventory = entry.inventory.clone();
@@ -81,20 +78,19 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
         inventories.push(entry);
         return Ok(inventory);
     }
-    let paths = PathContext::current();
-    let inventory = Arc::new(Inventory::open_served(options)?);
-    let paths = paths.relevant_to(inventory.settings());
+    let inventory = Arc::new(Served::open(options, true)?);
     // Another thread may have changed the current folder meanwhile.
-    if paths.is_current() {
+    if inventory.paths_hold() {
         if inventories.len() >= MAX_INVENTORIES {
-            inventories.remove(0);
+            // Objects that hold it ask for it anew, so that it is freed.
+            inventories.remove(0).inventory.forget();
         }
-        inventories.push(RegistryEntry { options: options.clone(), paths, inventory: inventory.clone() });
+        inventories.push(RegistryEntry { options: options.clone(), inventory: inventory.clone() });
     }
     Ok(inventory)
 }
 
 /// Drops all inventories. After a panic, none of their state can be trusted.
 pub fn forget() {
-    Registry::current().inventories().clear();
+    Registry::current().inventories().drain(..).for_each(|entry| entry.inventory.forget());
 }
