@@ -47,13 +47,6 @@ def start(**options: Any) -> None:
 
     canary, batch
         As for ``reclass.refresh`` of the runner.
-
-    agree_dir
-        A folder that several masters share. Write the revisions that this master serves into it, and log a
-        warning and fire the event ``reclass/agree`` if those of another master differ.
-
-    agree_after
-        Seconds that masters may differ. Default: 120.
     """
     # Here, because Salt may load this file in search of another engine.
     import salt.utils.event

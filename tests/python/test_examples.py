@@ -101,8 +101,7 @@ def test_an_example_works(
         endpoint = with_programs.enter_context(etcd_server.running(tmp_path / "etcd"))
         settings |= {"etcd_endpoints": [endpoint], "etcd_cache_dir": str(tmp_path / "record")}
     opts = salt.config.apply_master_config({"root_dir": str(tmp_path), "ext_pillar": [{"reclass": settings}]})
-    engines = [{"reclass": {"agree_dir": str(tmp_path)}}]
-    opts |= {"__role": "master", "reclass": settings, "engines": engines}
+    opts |= {"__role": "master", "reclass": settings}
     GRAIN[0] = False if function == "declassify_minion" else {"address": "10.0.0.13"}
     module = MODULES[program]
     for name, value in (("__opts__", opts), ("__salt__", SALT), ("__context__", {})):

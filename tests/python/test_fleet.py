@@ -298,7 +298,9 @@ def test_the_engine_outlives_an_inventory_that_cannot_be_read(
     [
         ({"intervall": 5}, "no option 'intervall'; 'interval' is similar"),
         ({"interval": "x"}, "'interval' must be a number of seconds, not 'x'"),
-        ({"agree_after": "abc"}, "'agree_after' must be a number of seconds, not 'abc'"),
+        ({"interval": "inf"}, "'interval' must be a number of seconds, not 'inf'"),
+        ({"settle": -1}, "'settle' must be a number of seconds, not -1"),
+        ({"settle": True}, "'settle' must be a number of seconds, not True"),
         ({"settle": None}, "'settle' must be a number of seconds, not None"),
         ({"refresh": "all"}, "'refresh' must be 'affected' or not there, not 'all'"),
         ({"canary": 5}, "'canary' must be a glob"),

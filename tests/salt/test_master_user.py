@@ -129,9 +129,8 @@ def started(site: UserSite, monkeypatch: pytest.MonkeyPatch) -> UserSite:
     folder = site.folder
     site.options = in_repository(serve="tested", canary={"match": "web1"}, secret_keys=["secret"])
     site.options["metrics_file"] = str(folder / "prom/reclass.prom")
-    agree = str(folder / "agree")
     site.master_options |= {
-        "engines": [{"reclass": {"interval": 0.5, "settle": 0.1, "agree_dir": agree}}],
+        "engines": [{"reclass": {"interval": 0.5, "settle": 0.1}}],
         "worker_threads": 5,
         "pillar_cache": True,
     }
@@ -139,7 +138,7 @@ def started(site: UserSite, monkeypatch: pytest.MonkeyPatch) -> UserSite:
     # As a package makes them; root makes no folder for the master.
     for name in ("etc/salt/pki/master", "var/cache/salt/master", "var/run/salt/master", "var/log/salt"):
         (folder / "master" / name).mkdir(parents=True)
-    for name in ("served.git", "cache", "lock", "prom", "agree", "master"):
+    for name in ("served.git", "cache", "lock", "prom", "master"):
         (folder / name).mkdir(exist_ok=True)
         own(folder / name)
     for name in ("cache", "lock"):
@@ -190,7 +189,7 @@ def test_root_and_the_user_of_the_master_share_all_it_keeps(started: UserSite) -
     stats = started.run("salt-run", "master", "reclass.stats", user=True).data
     assert stats["answers"]["pillar"]["computed"] >= 2
     assert stats["inventories"][0]["drift_minions"] == 1
-    kept = ["cache", "lock", "prom", "agree", "master/var/cache/salt/master/reclass"]
+    kept = ["cache", "lock", "prom", "master/var/cache/salt/master/reclass"]
     assert foreign(*[folder / name for name in kept]) == []
     assert (folder / "prom/reclass.prom").exists()
 

@@ -60,7 +60,6 @@ OF_RUNNER = (
     _functions_fleet.orphans,
     _functions_fleet.promote,
     _functions_fleet.abort,
-    _functions_fleet.agree,
     _functions_checks.check,
     _functions_checks.versions,
 )

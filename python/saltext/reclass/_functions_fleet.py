@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import (
-    _agree,
     _audit,
     _check,
     _commands,
@@ -286,30 +284,6 @@ def _end_trial(place: OfRunner, promoted: bool) -> dict[str, Any]:
     source = _revision.source(inventory.state())
     _audit.ended_trial(source, revision, "promoted" if promoted else "aborted")
     return {"revision": revision, "served": "all" if promoted else "none"}
-
-
-def agree(place: OfRunner, folder: str | None = None, after: float | None = None) -> dict[str, Any]:
-    """
-    Compare the revisions that several masters serve. The engine of each master writes them into a folder that
-    all masters share (``agree_dir``). The exit code is 1 if they differ for too long, or if a record is old.
-
-    folder, after
-        The folder, and the seconds that masters may differ. Default: the options ``agree_dir`` and
-        ``agree_after`` of the engine in the configuration of this master.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt-run reclass.agree
-    """
-    configured, differ = _agree.options(place.opts)
-    shared = folder or configured
-    if shared is None:
-        raise RefusedError("the engine of this master has no 'agree_dir': name the folder that masters share")
-    allowed = differ if after is None else _agree.seconds("after", after)
-    answer = _agree.report(Path(text(shared)), allowed)
-    return place.with_code(answer, bool(answer["problems"]))  # type: ignore[no-any-return]
 
 
 def orphans(place: OfRunner) -> dict[str, list[str]]:

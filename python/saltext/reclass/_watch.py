@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 import logging
+import math
 import os
 import secrets
 import time
@@ -18,7 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _agree, _check, _fleet, _metadata, _metrics, _revision
+from saltext.reclass import _check, _fleet, _metadata, _metrics, _revision
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -45,7 +46,6 @@ class Watch:
         self.stamp: Any = None
         self.revision = ""
         self.source = ""
-        self.since = ""
         self.held: list[dict[str, Any]] = []
         self.trial: tuple[str, list[str]] | None = None
         self.nodes: dict[str, Hashes | None] = {}
@@ -74,7 +74,7 @@ class Watch:
         trial_before, self.trial = self.trial, _trial(delivery)
         state = inventory.state()
         self.nodes, self.parts = self._look_at_nodes(settings, inventory)
-        self.revision, self.since = state["revision"], state.get("since", "")
+        self.revision = state["revision"]
         self.source = _revision.source(state)
         self.stamp = stamp
         if is_first:
@@ -225,8 +225,6 @@ class Options:
     refresh: Any = None
     canary: Any = None
     batch: Any = None
-    agree_dir: Any = None
-    agree_after: Any = _agree.AFTER
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -239,12 +237,23 @@ class Options:
                     f"no option {name!r}" + "".join(f"; {one!r} is similar" for one in similar)
                 )
         options = cls(**given)
-        for name in ("interval", "settle", "agree_after"):
-            setattr(options, name, _agree.seconds(name, getattr(options, name)))
+        options.interval = _seconds("interval", options.interval)
+        options.settle = _seconds("settle", options.settle)
         if options.refresh not in (None, "affected"):
             raise RefusedError(f"'refresh' must be 'affected' or not there, not {options.refresh!r}")
         _fleet.check_groups(options.canary, options.batch)
         return options
+
+
+def _seconds(name: str, given: Any) -> float:
+    """A number of seconds, from 0."""
+    try:
+        found = float("nan" if isinstance(given, bool) else given)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise RefusedError(f"'{name}' must be a number of seconds, not {given!r}")
+    return found
 
 
 def _options(given: Mapping[str, Any]) -> Options:
@@ -267,10 +276,7 @@ def run(
     """Looks at all inventories of the master, until its process ends."""
     options = _options(given)
     watches = [Watch(given, opts, runners) for _, given in _check.configured(opts)]
-    masters = None
-    if options.agree_dir:
-        masters = _agree.Masters(opts, str(options.agree_dir), options.agree_after)
-    failed: dict[Watch | None, str] = {}
+    failed: dict[Watch, str] = {}
     while True:
         for watch in watches:
             try:
@@ -293,20 +299,10 @@ def run(
             _write_metrics(opts, watches, failed)
         except (ReclassError, OSError) as error:
             log.warning("the metrics cannot be written: %s", error)
-        if masters:
-            try:
-                # An inventory that cannot be read is served to nobody, which is a problem for the others.
-                served = [one for one in watches if one.revision and one not in failed]
-                masters.look([(one.source, one.revision, one.since) for one in served], fire)
-                failed.pop(None, None)
-            except (RefusedError, OSError) as error:
-                if failed.get(None) != str(error):
-                    failed[None] = str(error)
-                    log.warning("this master cannot be compared with others: %s", error)
         time.sleep(options.interval)
 
 
-def _write_metrics(opts: Mapping[str, Any], watches: list[Watch], failed: Mapping[Watch | None, str]) -> None:
+def _write_metrics(opts: Mapping[str, Any], watches: list[Watch], failed: Mapping[Watch, str]) -> None:
     """Writes the metrics of all inventories that name the same file together."""
     files: dict[str, list[dict[str, Any]]] = {}
     for watch in watches:
