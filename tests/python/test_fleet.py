@@ -293,6 +293,52 @@ def test_the_engine_outlives_an_inventory_that_cannot_be_read(
     assert logged[-1].endswith(": 1 of 3 nodes changes, 1 breaks")
 
 
+def test_the_engine_says_once_that_it_cannot_write_and_reads_what_is_damaged(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    metrics = tmp_path / "prom/reclass.prom"
+    settings = {"inventory_base_uri": str(write(SITE)), "metrics_file": str(metrics)}
+    opts = {"ext_pillar": [{"reclass": settings}], "cache": "localfs", "__role": "master"}
+    opts["cachedir"] = str(tmp_path / "cache")
+    drift = tmp_path / "cache/reclass/drift.p"
+    damaged = [b"\xc1", b"", b"\x93\x01\x02\x03", b"\x81\xa1a\xa1b", b"\x81\xa1a\x81\xaddrift_minions\xa1x"]
+
+    def steps() -> Iterator[None]:
+        # The folder of the metrics is not there, and then it is.
+        yield
+        yield
+        metrics.parent.mkdir()
+        yield
+        assert "reclass_drift" not in metrics.read_text()
+        for content in damaged:
+            drift.write_bytes(content)
+            yield
+            yield
+            assert "reclass_nodes" in metrics.read_text()
+            assert "reclass_drift" not in metrics.read_text()
+            metrics.unlink()
+        _fleet.remember_drift(opts, str(tmp_path / "inventory"), 2)
+        yield
+        assert 'reclass_drift_minions{inventory="' in metrics.read_text()
+        raise KeyboardInterrupt
+
+    step = steps()
+    sleep = lambda seconds: next(step) if seconds else None  # noqa: E731
+    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
+    with pytest.raises(KeyboardInterrupt):
+        _watch.run(opts, {}, print, {"interval": 1, "settle": 0})
+    lines = [line for line in logged if "metrics" in line]
+    assert len(lines) == 2, lines
+    assert lines[0].startswith("WARNING the metrics cannot be written: [Errno 2] ")
+    assert lines[1] == "INFO the metrics are written again"
+    begin = "WARNING what reclass.drift found last cannot be read from the cache of the master ("
+    of_drift = [line for line in logged if "drift" in line]
+    # One for each kind of damage, and none for a file that is empty.
+    assert of_drift
+    assert all(line.startswith(begin) for line in of_drift), of_drift
+    assert len(of_drift) == len(set(of_drift)) <= len(damaged)
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

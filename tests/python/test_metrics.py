@@ -117,6 +117,60 @@ def test_nothing_is_counted_without_the_setting(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize("clear", [shutil.rmtree, lambda path: path.rename(path.with_name("away"))])
+def test_a_worker_counts_on_after_the_cache_was_cleared(
+    clear: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opts = {"cachedir": str(tmp_path / "cache")}
+
+    def work() -> None:
+        for _ in range(3):
+            _metrics.counted("pillar", opts, dict)
+        clear(tmp_path / "cache")
+        # Until it looks again, what it counts is lost.
+        _metrics.counted("pillar", opts, dict)
+        assert not (tmp_path / "cache").exists()
+        _metrics._Process.look = 0
+        for _ in range(5):
+            _metrics.counted("pillar", opts, dict)
+
+    child = in_child(work)
+    stats = _metrics.summed(opts)
+    assert (stats["processes"], stats["seconds"]["count"]) == (1, 5)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert _metrics.summed(opts)["seconds"]["count"] == 5
+
+
+def test_a_worker_counts_as_soon_as_it_can(tmp_path: Path) -> None:
+    opts = {"cachedir": str(tmp_path / "cache")}
+    (tmp_path / "cache").write_text("no folder")
+
+    def work() -> None:
+        _metrics.counted("pillar", opts, dict)
+        (tmp_path / "cache").unlink()
+        _metrics._Process.look = 0
+        _metrics.counted("pillar", opts, dict)
+
+    child = in_child(work)
+    assert _metrics.summed(opts)["seconds"]["count"] == 1
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def test_a_count_looks_for_its_file_once_in_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opts, looks = {"cachedir": str(tmp_path)}, []
+    is_at = _metrics._Counters.is_at
+    monkeypatch.setattr(_metrics._Counters, "is_at", lambda *of: looks.append(of) or is_at(*of))
+    monkeypatch.setattr(_metrics, "_LOOK", 3600 * 10**9)
+    _metrics._Process.look = 0
+    for _ in range(1000):
+        _metrics.counted("pillar", opts, dict)
+    assert len(looks) <= 1
+    _metrics._Process.look = 0
+    (tmp_path / "reclass/metrics" / str(os.getpid())).unlink()
+
+
 def test_a_count_costs_little(tmp_path: Path) -> None:
     opts = {"cachedir": str(tmp_path)}
     _metrics.counted("pillar", opts, dict)

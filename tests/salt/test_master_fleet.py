@@ -284,6 +284,22 @@ def test_the_engine_writes_the_metrics_of_all_workers(watched: Site) -> None:
     assert drift == 0
     assert 0 <= time.time() - at < 60
     assert watched.runner("reclass.stats").data["inventories"][0]["drift_minions"] == 0
+    # A common cure, also of workers that answer meanwhile.
+    cache = watched.folder / "master/var/cache/salt/master/reclass"
+    shutil.rmtree(cache)
+    until(lambda: watched.salt("*", "pillar.items").code or answers() > 0)
+    processes = watched.runner("reclass.stats").data["processes"]
+    assert processes > 0
+    # Nothing else of the cache stops the engine.
+    (cache / "drift.p").write_bytes(b"\xc1")
+    said = "what reclass.drift found last cannot be read"
+    lines = until(lambda: watched.log("master").count(said))
+    for _ in range(3):
+        before = file.stat().st_mtime_ns
+        until(lambda before=before: file.stat().st_mtime_ns > before)  # type: ignore[misc]
+    assert watched.log("master").count(said) == lines
+    assert watched.runner("reclass.drift").data["differ"] == 0
+    until(lambda: "reclass_drift_minions{" in file.read_text())
 
 
 def test_the_engine_tells_the_master_alone_of_a_revision_and_the_reactor_refreshes(watched: Site) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._metadata import opened
 from saltext.reclass._salt import RefusedError
+
+log = logging.getLogger(__name__)
 
 Execute = Callable[..., Mapping[str, Any]]
 """Salt's runner function ``salt.execute``."""
@@ -107,7 +110,7 @@ def remember_drift(opts: Mapping[str, Any], source: str, minions: int) -> None:
     import salt.cache
 
     cache = salt.cache.factory(opts)
-    known = cache.fetch("reclass", "drift") or {}
+    known = _drifts(cache)
     now = {"drift_minions": minions, "drift_timestamp_seconds": round(time.time())}
     cache.store("reclass", "drift", {**known, source: now})
 
@@ -116,8 +119,28 @@ def last_drift(opts: Mapping[str, Any], source: str) -> dict[str, int]:
     """What was kept last; nothing before the first comparison."""
     import salt.cache
 
-    found: dict[str, int] = (salt.cache.factory(opts).fetch("reclass", "drift") or {}).get(source, {})
-    return found
+    return _drifts(salt.cache.factory(opts)).get(source, {})
+
+
+_damaged: set[str] = set()
+
+
+def _drifts(cache: Any) -> dict[str, dict[str, int]]:
+    """What was kept, by inventory. Damaged data count as nothing, with one line in the log."""
+    try:
+        found = cache.fetch("reclass", "drift") or {}
+        names = ("drift_minions", "drift_timestamp_seconds")
+        drifts = {str(source): {name: int(one[name]) for name in names} for source, one in found.items()}
+    except Exception as error:  # noqa: BLE001 - a cache of Salt may be anything
+        kind = type(error).__name__
+        if kind not in _damaged:
+            _damaged.add(kind)
+            log.warning(
+                "what reclass.drift found last cannot be read from the cache of the master (%s)", kind
+            )
+        return {}
+    _damaged.clear()
+    return drifts
 
 
 def live(

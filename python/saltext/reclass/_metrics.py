@@ -61,23 +61,36 @@ class _Counters:
         if len(data) <= _SIZE - _BYTES:
             self.memory[_BYTES : _BYTES + len(data)] = data
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the file is the one with this name: the cache may have been deleted or moved away."""
+        try:
+            return os.path.samestat(os.fstat(self.file), os.stat(path))
+        except OSError:
+            return False
+
     def close(self) -> None:
         self.numbers.release()
         self.memory.close()
         os.close(self.file)
 
 
+# Nanoseconds after which a process looks whether its file is still there.
+_LOOK = 1_000_000_000
+
+
 class _Process:
     """The counters of this process; ``None`` before the first answer, and where no file can be made."""
 
     counters: _Counters | None = None
-    is_open = False
+    path: Path
+    look: float = 0
+    """When it looks for its file, by the clock of :func:`counted`."""
     was_remembered: Callable[[], bool]
 
 
 def _forked() -> None:
     # The file is that of the parent.
-    _Process.counters, _Process.is_open = None, False
+    _Process.counters, _Process.look = None, 0
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -91,13 +104,13 @@ def counted(what: str, opts: Mapping[str, Any], answer: Callable[..., Any], *arg
     except BaseException as error:
         took = time.perf_counter_ns() - begun
         code = getattr(error, "code", "internal") if isinstance(error, Exception) else "internal"
-        counters = _of_this_process(opts)
+        counters = _of_this_process(opts, begun)
         if counters is not None:
             counters.add_errors({str(code): 1})
             _count_time(counters, took)
         raise
     took = time.perf_counter_ns() - begun
-    counters = _of_this_process(opts)
+    counters = _of_this_process(opts, begun)
     if counters is not None:
         counters.numbers[_PLACES[what, _Process.was_remembered()]] += 1
         _count_time(counters, took)
@@ -109,17 +122,25 @@ def _count_time(counters: _Counters, took: int) -> None:
     counters.numbers[_HISTOGRAM + bisect.bisect_left(BOUNDS, took / 1e9)] += 1
 
 
-def _of_this_process(opts: Mapping[str, Any]) -> _Counters | None:
-    if not _Process.is_open:
+def _of_this_process(opts: Mapping[str, Any], now: int) -> _Counters | None:
+    if now < _Process.look:
+        return _Process.counters
+    _Process.look = now + _LOOK
+    if _Process.counters is not None and not _Process.counters.is_at(_Process.path):
+        # The cache was cleared. What nobody can read any more is no count.
+        _Process.counters.close()
+        _Process.counters = None
+    if _Process.counters is None:
         from saltext.reclass._engine import was_remembered
 
-        _Process.is_open, _Process.was_remembered = True, staticmethod(was_remembered)
-        # The cache may be read-only. Then nothing is counted.
+        _Process.was_remembered = staticmethod(was_remembered)
+        # The cache may be full or read-only. Then nothing is counted.
         with contextlib.suppress(OSError):
             # In `salt-ssh`, root answers with the cache of the master, whose user could not use its files.
             cache = Path(str(opts["cachedir"]))
             if os.geteuid() != 0 or not cache.exists() or cache.stat().st_uid == 0:
-                _Process.counters = _opened(_folder(opts) / str(os.getpid()))
+                _Process.path = _folder(opts) / str(os.getpid())
+                _Process.counters = _opened(_Process.path)
     return _Process.counters
 
 

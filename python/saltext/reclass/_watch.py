@@ -277,6 +277,7 @@ def run(
     options = _options(given)
     watches = [Watch(given, opts, runners) for _, given in _check.configured(opts)]
     failed: dict[Watch, str] = {}
+    unwritten = False
     while True:
         for watch in watches:
             try:
@@ -297,8 +298,19 @@ def run(
                     describe(error, "the inventory cannot be watched: ")
         try:
             _write_metrics(opts, watches, failed)
-        except (ReclassError, OSError) as error:
-            log.warning("the metrics cannot be written: %s", error)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - as above
+            if not unwritten:
+                # The log may be on the disk that is full.
+                is_known = isinstance(error, (OSError, ReclassError, RefusedError))
+                reason = error if is_known else describe(error)
+                log.warning("the metrics cannot be written: %s", reason)
+            unwritten = True
+        else:
+            if unwritten:
+                log.info("the metrics are written again")
+            unwritten = False
         time.sleep(options.interval)
 
 
