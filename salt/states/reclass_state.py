@@ -54,6 +54,7 @@ def node_present(
     interpolate: bool = False,
     reclass_environment: str | None = None,
     force: bool = False,
+    commit: bool = False,
 ) -> dict[str, Any]:
     """
     Ensure that a node has a file with the classes and soft parameters. The rest of the file is kept.
@@ -82,6 +83,9 @@ def node_present(
 
     force
         Make the edit even if it breaks nodes.
+
+    commit
+        Commit the edit, in a repository of git.
     """
     return _states.node_present(
         lambda: of_minion(__opts__),
@@ -95,11 +99,12 @@ def node_present(
         parameters=parameters,
         interpolate=interpolate,
         force=force,
+        commit=commit,
     )
 
 
 def dynamic_node_present(
-    name: str, node_data: Any = None, class_mapping: Any = None, force: bool = False
+    name: str, node_data: Any = None, class_mapping: Any = None, force: bool = False, commit: bool = False
 ) -> dict[str, Any]:
     """
     Ensure that a node and the parameters of its cluster agree with rules and with data about a machine.
@@ -115,13 +120,22 @@ def dynamic_node_present(
 
     force
         Make the edits even if they break nodes.
+
+    commit
+        Commit the edit, in a repository of git.
     """
     return _states.dynamic_node_present(
-        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, node_data, class_mapping, force
+        lambda: of_minion(__opts__),
+        bool(__opts__.get("test")),
+        name,
+        node_data=node_data,
+        class_mapping=class_mapping,
+        force=force,
+        commit=commit,
     )
 
 
-def node_absent(name: str, force: bool = False) -> dict[str, Any]:
+def node_absent(name: str, force: bool = False, commit: bool = False) -> dict[str, Any]:
     """
     Ensure that a node has no file.
 
@@ -130,8 +144,13 @@ def node_absent(name: str, force: bool = False) -> dict[str, Any]:
 
     force
         Delete the file even if that breaks other nodes.
+
+    commit
+        Commit the edit, in a repository of git.
     """
-    return _states.node_absent(lambda: of_minion(__opts__), bool(__opts__.get("test")), name, force)
+    return _states.node_absent(
+        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, force=force, commit=commit
+    )
 
 
 def cluster_param_present(
@@ -143,6 +162,7 @@ def cluster_param_present(
     show_changes: bool = True,
     store: str = "file",
     force: bool = False,
+    commit: bool = False,
 ) -> dict[str, Any]:
     """
     Ensure that a soft parameter of a cluster has a value.
@@ -172,6 +192,9 @@ def cluster_param_present(
 
     force
         Make the edit even if it breaks nodes.
+
+    commit
+        Commit the edit, in a repository of git.
     """
     return _states.param_present(
         lambda: of_minion(__opts__),
@@ -184,11 +207,17 @@ def cluster_param_present(
         show_changes=show_changes,
         store=store,
         force=force,
+        commit=commit,
     )
 
 
 def cluster_param_absent(
-    name: str, cluster: str = "", file_name: str = "", store: str = "file", force: bool = False
+    name: str,
+    cluster: str = "",
+    file_name: str = "",
+    store: str = "file",
+    force: bool = False,
+    commit: bool = False,
 ) -> dict[str, Any]:
     """
     Ensure that the metadata file of a cluster does not set a soft parameter.
@@ -207,6 +236,9 @@ def cluster_param_absent(
 
     force
         Make the edit even if it breaks nodes.
+
+    commit
+        Commit the edit, in a repository of git.
     """
     return _states.param_absent(
         lambda: of_minion(__opts__),
@@ -216,6 +248,7 @@ def cluster_param_absent(
         file_name=file_name,
         store=store,
         force=force,
+        commit=commit,
     )
 
 

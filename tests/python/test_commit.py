@@ -100,6 +100,27 @@ def test_another_branch_gets_the_edit_and_the_files_stay(base: Path, settings: d
     ]
 
 
+def test_a_branch_that_is_behind_is_named(base: Path, settings: dict[str, Any]) -> None:
+    with _commit.asked(True, branch="edits"):
+        first = _edits.set_param(settings, "a", 2, "prague")
+        assert "warning" not in first
+        with pytest.raises(
+            ReclassError, match=r"it would break a node .*; this is branch 'edits'\n"
+        ) as error:
+            _edits.update_node(settings, "web1", classes=["gone"])
+        assert error.value.code == "edit-breaks"
+        for name in ("brno", "plzen"):
+            (base / f"classes/cluster/{name}").mkdir()
+            (base / f"classes/cluster/{name}/overrides.yml").write_text("parameters: {_param: {a: 1}}\n")
+            git(base, "add", ".")
+            git(base, "commit", "--quiet", "--message", name)
+        behind = "branch 'edits' is 2 commits behind 'main'"
+        with pytest.raises(ReclassError, match=f"classes/cluster/brno'.*; {behind}$"):
+            _edits.set_param(settings, "a", 2, "brno")
+        done = _edits.set_param(settings, "a", 3, "prague")
+    assert (done["warning"], done["comment"]) == (behind, f"parameter 'a' has been set; {behind}")
+
+
 def test_what_cannot_be_committed_is_refused_before_the_edit(base: Path, settings: dict[str, Any]) -> None:
     path = base / OVERRIDES
     path.write_text("parameters: {_param: {a: 1, b: 1}}\n")
@@ -113,7 +134,7 @@ def test_what_cannot_be_committed_is_refused_before_the_edit(base: Path, setting
         with pytest.raises(RefusedError, match=reason), _commit.asked(True, **given):
             _edits.set_param(settings, "a", 2, "prague")
     with pytest.raises(RefusedError, match="add commit=True"), _commit.asked(False, message="x"):
-        pass
+        _edits.set_param(settings, "a", 2, "prague")
     with _commit.asked(True):
         tested = _edits.create_node(settings, "web3", test=True)
     assert "commit" not in tested

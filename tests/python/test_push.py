@@ -132,6 +132,26 @@ def test_a_merged_branch_goes_on_from_the_served_one(
     assert Inventory(**settings).pillar("web1")["listen"] == "a4:80"
 
 
+def test_a_branch_that_is_behind_is_named(settings: dict[str, Any], base: Path, tmp_path: Path) -> None:
+    # Each edit is a commit, so nothing else has to ask for one.
+    with _commit.asked(False, author="Ada Byron <ada@example.com>", message="Prague moves"):
+        first = _edits.set_param(settings, "address", "a2", "prague")
+    assert git(tmp_path / "served.git", "log", "-1", "--format=%an %s", "edits") == "Ada Byron Prague moves\n"
+    assert "warning" not in first
+    (base / "inventory/classes/cluster/brno").mkdir()
+    (base / "inventory/classes/cluster/brno/overrides.yml").write_text("parameters: {_param: {a: 1}}\n")
+    git(base, "add", ".")
+    git(base, "commit", "--quiet", "--message", "brno")
+    git(base, "push", "--quiet", "origin", "main")
+    behind = "branch 'edits' is 1 commit behind 'main'"
+    with pytest.raises(ReclassError, match=f"classes/cluster/brno'.*; {behind}$"):
+        _edits.set_param(settings, "a", 2, "brno")
+    with pytest.raises(ReclassError, match=f"; {behind}$"):
+        _commands.node_delete(settings, "gone", None, test=False)
+    done = _edits.set_param(settings, "address", "a3", "prague")
+    assert (done["warning"], done["comment"]) == (behind, f"parameter 'address' has been set; {behind}")
+
+
 def test_what_cannot_be_pushed_is_an_error_and_changes_nothing(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import Editor, Inventory, ReclassError, _check, _commit, _edits, _revision
+from saltext.reclass import (
+    Editor,
+    Inventory,
+    ReclassError,
+    _check,
+    _commands,
+    _commit,
+    _edits,
+    _minions,
+    _revision,
+    _states,
+)
 from saltext.reclass.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -67,22 +79,102 @@ def test_a_commit_is_served_and_a_file_is_not(settings: dict[str, Any], git_site
     assert _check._held(served, []) == []
 
 
-def test_an_edit_is_served_with_its_commit(settings: dict[str, Any], git_site: GitSite) -> None:
+def test_an_edit_is_served_with_its_commit(
+    settings: dict[str, Any], git_site: GitSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     on = {**settings, "serve": "whole"}
     served = Inventory(**on)
     assert served.pillar("web2")["v"] == 1
     folders = {"classes": [str(git_site.repo / "classes")], "nodes": [str(git_site.repo / "nodes")]}
     assert Editor(**on).folders() == folders
+    logged: list[str] = []
+    logger = SimpleNamespace(warning=lambda form, *of: logged.append(form % of))
+    monkeypatch.setattr(_commit, "log", logger)
     done = _edits.update_node(on, "web2", parameters={"more": 1})
     assert (done["changed"], done["file"]) == (True, str(git_site.repo / "nodes/_x/web2.yml"))
+    unserved = "no minion gets it before it is committed (setting 'serve'): edit with commit=True, or use git"
+    assert done["warning"] == unserved
+    assert done["comment"] == f"node 'web2' has been updated; {unserved}"
+    [line] = logged
+    assert line == f"edit of '{git_site.repo}/nodes/_x/web2.yml': {unserved}"
     assert "_param" not in served.pillar("web2")
     git_site.commit({})
     assert served.pillar("web2")["_param"] == {"more": 1}
+    # Without a change there is nothing to commit, and without `serve` nobody waits for a commit.
+    assert "warning" not in _edits.update_node(on, "web2", parameters={"more": 1})
+    assert "warning" not in _edits.update_node(settings, "web2", parameters={"more": 3}, test=True)
+    assert _edits.update_node(on, "web2", parameters={"more": 3}, test=True)["warning"] == unserved
     with _commit.asked(True, message="one parameter more"):
         done = _edits.update_node(on, "web2", parameters={"more": 2})
     assert done["commit"] == git_site.git("rev-parse", "HEAD")
     assert served.pillar("web2")["_param"] == {"more": 2}
+    assert "warning" not in done
     assert _revision.checked_out(on) == [git_site.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD")] * 2
+
+
+def test_each_answer_of_an_edit_says_that_no_minion_gets_it(
+    settings: dict[str, Any], git_site: GitSite
+) -> None:
+    on = {**settings, "serve": "whole"}
+    unserved = "no minion gets it before it is committed"
+    assert unserved in _commands.node_create(on, "web3", test=False)["web3"]["warning"]
+    assert unserved in _commands.node_update(on, "web3", classes=["a"], test=False)["web3"]["warning"]
+    assert unserved in _commands.node_delete(on, "web3", None, test=False)
+    rules = {"all": {"expression": "all", "node_class": {"value": ["a"]}}}
+    assert unserved in _commands.node_classify(on, "web4", {}, rules, test=False)["warning"]
+    state = _states.node_present(lambda: on, False, "web5", classes=["a"])
+    assert (state["result"], unserved in state["comment"]) == (True, True)
+    assert unserved in _states.node_absent(lambda: on, False, "web5")["comment"]
+    # The rest is committed as it is made.
+    (git_site.repo / "nodes/_generated/web4.yml").unlink()
+    state = _states.node_present(lambda: on, False, "web6", classes=["a"], commit=True)
+    assert (state["result"], unserved in state["comment"]) == (True, False)
+    assert git_site.git("log", "-1", "--format=%s", "--name-only").split("\n") == [
+        "node 'web6' created",
+        "",
+        "nodes/web6.yml",
+    ]
+    state = _states.dynamic_node_present(
+        lambda: on, False, "web7", node_data={}, class_mapping=rules, commit=True
+    )
+    assert state["result"], state
+    with _commit.asked(True):
+        done = _minions.classify(on, grains, "web8", rules, "reclass", False, False)
+    assert (sorted(done), "warning" in done["node_create"]["web8"]) == (
+        ["cluster_param", "node_create"],
+        False,
+    )
+    assert git_site.git("status", "--porcelain") == ""
+    assert [name for name in Inventory(**on).nodes() if name > "web2"] == ["web6", "web7", "web8"]
+
+
+def grains(**_: Any) -> dict[str, Any]:
+    return {"web8": {"reclass": {"a": 1}}}
+
+
+def test_the_check_names_files_that_no_minion_gets(
+    settings: dict[str, Any], git_site: GitSite, tmp_path: Path
+) -> None:
+    on = {**settings, "serve": "tested"}
+
+    def remarks(settings: dict[str, Any] = on) -> list[str]:
+        opts = {"ext_pillar": [{"reclass": settings}], "cachedir": str(tmp_path / "salt"), "__role": "master"}
+        found = _check.check(opts)
+        assert found["problems"] == []
+        return [remark for remark in found["remarks"] if "no minion gets" in remark]
+
+    (git_site.repo / "notes.yml").write_text("a: 1\n")
+    (git_site.repo / "nodes/.hidden.yml").write_text("a: 1\n")
+    assert remarks() == []
+    (git_site.repo / "classes/a.yml").write_text("parameters: {v: 2}\n")
+    begin = "with the setting 'serve' no minion gets changes that are in no commit, as those of "
+    assert remarks() == [f"{begin}'{git_site.repo}/classes/a.yml'"]
+    (git_site.repo / ".gitignore").write_text("web9.yml\n")
+    (git_site.repo / "nodes/dc/web9.yml").write_text("classes: [a]\n")
+    (git_site.repo / "nodes/dc/web1.yml").unlink()
+    git_site.git("add", "nodes")
+    assert remarks() == [f"{begin}'{git_site.repo}/classes/a.yml' and 2 more"]
+    assert remarks(settings) == []
 
 
 def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_path: Path) -> None:

@@ -215,7 +215,12 @@ class Site:
             "error",
         ]
         result = subprocess.run(
-            [*map(str, command), *arguments], capture_output=True, text=True, timeout=timeout, check=False
+            [*map(str, command), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={**os.environ, **self.environment},
         )
         try:
             data = json.loads(result.stdout)

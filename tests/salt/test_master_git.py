@@ -179,7 +179,7 @@ def test_a_commit_is_tested_before_minions_get_it(make_site: MakeSite) -> None:
 
 def test_folders_in_a_repository_are_served_as_commits(make_site: MakeSite) -> None:
     site = make_site({"git_fetch_interval": 1, "serve": "tested"})
-    # The commits are fetched into its home. `salt-run` would take that of the user.
+    # The commits are fetched into its home.
     site.environment["HOME"] = str(site.folder)
 
     def commit() -> None:
@@ -205,3 +205,20 @@ def test_folders_in_a_repository_are_served_as_commits(make_site: MakeSite) -> N
     assert [pillar(site)["text"] for _ in range(6)] == ["changed"] * 6
     assert "breaks 1 node, which keeps the one before: " in site.log("master")
     assert "inventory HEAD nodes/web1.yml:1:11: no class 'gone'" in site.log("master")
+
+    # An edit that nobody commits reaches no minion, and says so; nor does that of a reactor.
+    edited = site.runner("reclass.node_update", "db1", "parameters={x: 1}")
+    unserved = "no minion gets it before it is committed"
+    assert edited.code == 0, edited
+    assert unserved in edited.data["db1"]["warning"]
+    [remark] = [one for one in site.runner("reclass.check").data["remarks"] if "no minion" in one]
+    assert remark.endswith(f"as those of '{site.inventory}/nodes/db1.yml'")
+    commit()
+    rules = "{web: {expression: all, node_class: {value: [common]}}}"
+    site.start_minion("new1")
+    assert site.salt("new1", "grains.setval", "reclass", "{'a': 1}").code == 0
+    site.salt("new1", "saltutil.refresh_pillar", "wait=True")
+    classified = site.runner("reclass.classify_minion", "new1", rules, "commit=True")
+    assert classified.code == 0, classified
+    assert [one for one in site.runner("reclass.check").data["remarks"] if "no minion" in one] == []
+    until(lambda: site.salt("new1", "pillar.items").data["new1"].get("text") == "changed")

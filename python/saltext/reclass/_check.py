@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _versions, guard
+from saltext.reclass import _revision, _versions, guard
 from saltext.reclass._salt import RefusedError, describe, settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -232,6 +232,12 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     inventory["sources"] = state["sources"]
     wrong += [source["stale"] for source in state["sources"] if "stale" in source]
     wrong += [*_held(opened, remarks), *([unmatched] if unmatched else [])]
+    if files := _revision.uncommitted(settings, folders):
+        others = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        remarks.append(
+            "with the setting 'serve' no minion gets changes that are in no commit, as those of "
+            f"'{files[0]}'{others}"
+        )
     reads_files = folders and "git" not in inventory
     if reads_files:
         inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
@@ -353,7 +359,7 @@ def _is_in_folders(settings: Mapping[str, Any]) -> bool:
 def _caches(settings: Mapping[str, Any]) -> list[str]:
     """The folders of cached repositories and of their locks."""
     trees: list[Mapping[str, Any]] = []
-    if _is_in_folders(settings) and str(settings.get("serve", "now")) != "now":
+    if _revision.is_of_commits(settings):
         # The commits of the work tree are fetched, too.
         trees.append({"storage_type": "yaml_git"})
     for name in ("nodes_uri", "classes_uri"):

@@ -45,8 +45,7 @@ def cluster_meta_delete(
 ) -> str | dict[str, Any]:
     """A sentence, or ``{}``."""
     edit = _edits.delete_param(settings, name, cluster, file_name, test, force=force)
-    would = "would be " if test else ""
-    return f"Cluster metadata entry {name} {would}deleted" if edit["changed"] else {}
+    return _deleted(f"Cluster metadata entry {name}", edit, test) if edit["changed"] else {}
 
 
 def node_create(settings: Settings, name: Any, *, test: bool, **given: Any) -> dict[str, Any]:
@@ -66,8 +65,9 @@ def node_update(settings: Settings, name: Any, *, test: bool, **given: Any) -> d
 
 
 def _edited_node(settings: Settings, name: str, edit: Mapping[str, Any]) -> dict[str, Any]:
-    """The node, with the numbers of nodes that the edit changed."""
-    return {name: {**_metadata.node(settings, name)[name], "nodes": edit["nodes"]}}
+    """The node, with the numbers of nodes that the edit changed, and its warning."""
+    about = {key: edit[key] for key in ("nodes", "warning") if key in edit}
+    return {name: {**_metadata.node(settings, name)[name], **about}}
 
 
 def node_get(settings: Settings, name: Any, path: Any) -> dict[str, Any]:
@@ -83,8 +83,12 @@ def node_delete(settings: Settings, name: Any, path: Any, test: bool, force: boo
     name = text(name)
     if path is not None:
         node_get(settings, name, path)
-    _edits.delete_node(settings, name, test, force)
-    return f"Node {name} {'would be ' if test else ''}deleted"
+    return _deleted(f"Node {name}", _edits.delete_node(settings, name, test, force), test)
+
+
+def _deleted(subject: str, edit: Mapping[str, Any], test: bool) -> str:
+    sentence = f"{subject} {'would be ' if test else ''}deleted"
+    return "; ".join(filter(None, [sentence, edit.get("warning")]))
 
 
 def node_classify(
@@ -95,9 +99,11 @@ def node_classify(
     node, edits = done["node"], done["cluster_params"]
     if test or _commit.is_pushed(settings):
         return {"node_create": node or "", "cluster_param": edits}
+    warnings = [edit["warning"] for edit in (node or {}, *edits.values()) if "warning" in edit]
     return {
         "node_create": _edited_node(settings, text(name), node) if node else "",
         "cluster_param": {name: {name: edit["new"]} for name, edit in edits.items()},
+        **({"warning": warnings[0]} if warnings else {}),
     }
 
 

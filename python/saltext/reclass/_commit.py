@@ -6,6 +6,7 @@ changed or staged stays as it is. An edit for another branch is made in a tempor
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -18,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from saltext.reclass import _audit, _git
+from saltext.reclass import _audit, _git, _revision
 from saltext.reclass._salt import RefusedError
 from saltext.reclass.errors import ReclassError
+
+log = logging.getLogger(__name__)
 
 Edit = Callable[[Mapping[str, Any], bool], dict[str, Any]]
 """Makes an edit with settings, or in a test only says what it would do."""
@@ -34,22 +37,24 @@ _PAUSE = 0.1
 
 @dataclass(frozen=True)
 class Commit:
-    """What to commit: the author as ``Name <address>``, the message, and the branch."""
+    """Whether to commit, the author as ``Name <address>``, the message, and the branch."""
+
+    is_asked: bool = False
 
     author: Any = None
     message: Any = None
     branch: Any = None
 
 
-_asked: ContextVar[Commit | None] = ContextVar("commit", default=None)
+_NOTHING = Commit()
+_asked: ContextVar[Commit] = ContextVar("commit", default=_NOTHING)
+_UNSERVED = "no minion gets it before it is committed (setting 'serve'): edit with commit=True, or use git"
 
 
 @contextmanager
 def asked(commit: Any, author: Any = None, message: Any = None, branch: Any = None) -> Iterator[None]:
     """Commits the edits inside."""
-    if not commit and not (author is message is branch is None):
-        raise RefusedError("'author', 'message' and 'branch' are for a commit: add commit=True")
-    token = _asked.set(Commit(author, message, branch) if commit else None)
+    token = _asked.set(Commit(bool(commit), author, message, branch))
     try:
         yield
     finally:
@@ -71,9 +76,13 @@ def made(
     if is_pushed(settings):
         from saltext.reclass import _push
 
-        done = _push.edited(settings, edit, test, commit or Commit(), sentence)
-    elif commit is None:
+        done = _push.edited(settings, edit, test, commit, sentence)
+    elif not commit.is_asked:
+        if commit != _NOTHING:
+            raise RefusedError("'author', 'message' and 'branch' are for a commit: add commit=True")
         done = edit(settings, test)
+        if done["changed"] and _revision.is_of_commits(settings):
+            done["warning"] = "; ".join(filter(None, [done.get("warning"), _UNSERVED]))
     else:
         from saltext.reclass._engine import Editor
 
@@ -83,12 +92,15 @@ def made(
         done = repository.edit_branch(settings, edit, test)
     if done["changed"] and not test:
         report(done)
+        if done.get("warning"):
+            # Nobody waits for the answer of a reactor.
+            log.warning("edit of '%s': %s", done["path"], done["warning"])
     return done
 
 
 def is_pushed(settings: Mapping[str, Any]) -> bool:
     """Whether edits are pushed: the inventory is in fetched repositories, and a commit is asked for."""
-    asked = _asked.get() is not None or settings.get("edit_branch")
+    asked = _asked.get().is_asked or settings.get("edit_branch")
     return bool(asked) and settings.get("storage_type") == "yaml_git"
 
 
@@ -148,6 +160,12 @@ class Repository:
     def tip(self, branch: str) -> str:
         """The commit of a branch; empty without one."""
         return self.git("rev-parse", "-q", "--verify", f"refs/heads/{branch}^{{commit}}", fails="") or ""
+
+    def behind(self, branch: str, name: str, commit: str) -> str:
+        """How many commits a branch has not yet of another one, in words; empty if it has all."""
+        missing = int(self.git("rev-list", "--count", f"refs/heads/{branch}..{commit}"))
+        commits = "commit" if missing == 1 else "commits"
+        return f"branch '{branch}' is {missing} {commits} behind '{name}'" if missing else ""
 
     @contextmanager
     def folder_of_owner(self) -> Iterator[str]:
@@ -224,37 +242,46 @@ class _WorkTree(Repository):
         """Makes an edit in a copy of a branch, and commits it there."""
         branch = str(self.commit.branch)
         self.git("check-ref-format", "--branch", branch, fails=f"{branch!r} is no name of a branch")
+        tip = self.tip(branch)
+        behind = self.behind(branch, self.current, "HEAD") if tip else ""
         with self.folder_of_owner() as copy:
             index = {"GIT_INDEX_FILE": f"{copy}/.index"}
-            self.git("read-tree", self.tip(branch) or "HEAD", more=index)
+            self.git("read-tree", tip or "HEAD", more=index)
             self.git("checkout-index", "--all", f"--prefix={copy}/", more=index)
             here = {
                 f"{kind}_uri": [str(Path(copy, relative(path, self.top))) for path in paths]
                 for kind, paths in self.folders.items()
             }
-            with paths_of_the_repository(lambda text: text.replace(copy, self.top)):
+            with in_copy(branch, behind, lambda text: text.replace(copy, self.top)):
                 done = edit({**settings, **here}, test)
             path = relative(done["path"], copy)
             shown = str(Path(self.top, path))
             diff = done["diff"].replace(f"{copy}/{path}", shown)
-            done = {**done, "path": shown, "diff": diff, "branch": branch}
+            done = {**done, "path": shown, "diff": diff, "branch": branch, "warning": behind}
             if done["changed"] and not test:
                 done["commit"] = self.committed(branch, path, Path(copy, path), done)
             return done
 
 
 @contextmanager
-def paths_of_the_repository(shown: Callable[[str], str]) -> Iterator[None]:
-    """An error about a copy names files as they are in the repository."""
+def in_copy(branch: str, behind: str, shown: Callable[[str], str]) -> Iterator[None]:
+    """An error about a copy names the branch, and files as they are in the repository."""
+
+    place = behind or f"this is branch '{branch}'"
+
+    def told(text: str) -> str:
+        first, *more = shown(text).split("\n")
+        return "\n".join([f"{first}; {place}", *more])
+
     try:
         yield
     except ReclassError as error:
-        error.args = tuple(shown(str(text)) for text in error.args)
+        error.args = tuple(told(str(text)) for text in error.args)
         error.notes = [shown(note) for note in error.notes]
         error.full = shown(error.full)
         raise
     except RefusedError as error:
-        raise RefusedError(shown(str(error))) from None
+        raise RefusedError(told(str(error))) from None
 
 
 def relative(path: str, top: str) -> str:

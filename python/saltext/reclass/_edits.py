@@ -283,7 +283,7 @@ def _result(
         "file": made["path"],
         "diff": made["diff"],
         "nodes": made["nodes"],
-        **{name: made[name] for name in ("branch", "commit") if name in made},
+        **{name: made[name] for name in ("warning", "branch", "commit") if made.get(name)},
     }
     return result, made
 

@@ -49,7 +49,12 @@ def node_classify(
 
 
 def classify_minion(
-    place: Place, minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None
+    place: Place,
+    minion: str,
+    class_mapping: Any,
+    grain: str = "reclass",
+    test: bool | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Create or update the node of a minion from rules and from data in one of its grains. For reactors: an
@@ -65,7 +70,7 @@ def classify_minion(
     grain
         The grain that holds the data, a mapping.
 
-    Also takes ``test``. The result is that of :py:func:`node_classify`.
+    Also takes ``test`` and ``force``. The result is that of :py:func:`node_classify`.
 
     CLI Example:
 
@@ -77,11 +82,16 @@ def classify_minion(
     """
     place.failing = f"minion {minion!r:.80} is not classified: "
     cached = place.salt["cache.grains"]
-    return _minions.classify(place.settings(), cached, minion, class_mapping, grain, place.test(test))
+    return _minions.classify(place.settings(), cached, minion, class_mapping, grain, place.test(test), force)
 
 
 def declassify_minion(
-    place: Place, minion: str, path: str = "_generated", grain: str = "reclass", test: bool | None = None
+    place: Place,
+    minion: str,
+    path: str = "_generated",
+    grain: str = "reclass",
+    test: bool | None = None,
+    force: bool = False,
 ) -> str:
     """
     Delete the file of a node if a grain of its minion is ``False``. For reactors, like
@@ -96,7 +106,7 @@ def declassify_minion(
     grain
         The grain that must be ``False``.
 
-    Also takes ``test``.
+    Also takes ``test`` and ``force``.
 
     CLI Example:
 
@@ -106,4 +116,4 @@ def declassify_minion(
     """
     place.failing = f"minion {minion!r:.80} keeps its node: "
     cached = place.salt["cache.grains"]
-    return _minions.declassify(place.settings(), cached, minion, path, grain, place.test(test))
+    return _minions.declassify(place.settings(), cached, minion, path, grain, place.test(test), force)

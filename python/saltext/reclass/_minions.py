@@ -20,20 +20,22 @@ Cached = Callable[..., Mapping[str, Any]]
 
 
 def classify(
-    settings: Settings, cached: Cached, minion: Any, class_mapping: Any, grain: str, test: bool
+    settings: Settings, cached: Cached, minion: Any, class_mapping: Any, grain: str, test: bool, force: bool
 ) -> dict[str, Any]:
     """Creates or updates the node of a minion from the rules and the data in its grain."""
     value = _grain_value(cached, minion, grain)
     if not isinstance(value, Mapping):
         raise RefusedError(f"the grain {grain!r} of minion {text(minion)!r} is no mapping of data")
-    return _commands.node_classify(settings, minion, value, class_mapping, test)
+    return _commands.node_classify(settings, minion, value, class_mapping, test, force)
 
 
-def declassify(settings: Settings, cached: Cached, minion: Any, folder: str, grain: str, test: bool) -> str:
+def declassify(
+    settings: Settings, cached: Cached, minion: Any, folder: str, grain: str, test: bool, force: bool
+) -> str:
     """Deletes the node file of a minion in a folder, if its grain is ``False``."""
     if _grain_value(cached, minion, grain) is not False:
         raise RefusedError(f"the grain {grain!r} of minion {text(minion)!r} is not false: its node stays")
-    return _commands.node_delete(settings, minion, folder, test)
+    return _commands.node_delete(settings, minion, folder, test, force)
 
 
 def _grain_value(cached: Cached, minion: Any, grain: str) -> Any:

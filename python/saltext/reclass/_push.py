@@ -16,7 +16,7 @@ from saltext.reclass._commit import (
     Commit,
     Edit,
     Repository,
-    paths_of_the_repository,
+    in_copy,
     relative,
 )
 from saltext.reclass._salt import RefusedError
@@ -58,7 +58,7 @@ class _Copy:
     ) -> None:
         from saltext.reclass._engine import Editor
 
-        self.branch, self.folder = branch, folder
+        self.branch, self.folder, self.behind = branch, folder, ""
         # What is older than the branch would not be accepted.
         self.editor = Editor(**{**settings, "git_fetch_failure": "fail"})
         trees = self.editor.repositories()
@@ -86,12 +86,14 @@ class _Copy:
             # Files are those of the commit, as the engine reads them.
             Path(top, "info/attributes").write_text("* -text -filter -ident !working-tree-encoding\n")
             repository.git("check-ref-format", "--branch", self.branch, fails=f"{self.branch!r} is no branch")
-            base, there = tree["heads"].get(tree["branch"]), tree["heads"].get(self.branch)
+            served, there = tree["heads"].get(tree["branch"]), tree["heads"].get(self.branch)
+            base = served
             if base is None:
                 raise RefusedError(f"'{tree['repo']}' has no branch '{tree['branch']}'")
             if there and repository.git("merge-base", "--is-ancestor", there, base, fails="") is None:
                 base = there
             repository.git("update-ref", f"refs/heads/{self.branch}", base)
+            self.behind = self.behind or repository.behind(self.branch, tree["branch"], served)
             for state in ("old", "new"):
                 copy = f"{self.folder}/{state}/{number}"
                 os.makedirs(copy)
@@ -111,7 +113,7 @@ class _Copy:
         for kind, tree in self.trees.items():
             number = self._number(tree)
             below[f"{kind}_uri"] = os.path.normpath(f"{number}/{tree['root']}")
-        with paths_of_the_repository(self._without_folder):
+        with in_copy(self.branch, self.behind, self._without_folder):
             done = edit({**self.settings, **{kind: f"{new}/{path}" for kind, path in below.items()}}, test)
             copy, _, path = relative(done["path"], new).partition("/")
             [(kind, tree), *_] = [one for one in self.trees.items() if str(self._number(one[1])) == copy]
@@ -119,6 +121,7 @@ class _Copy:
                 "path": f"{tree['repo']} {self.branch} {path}",
                 "diff": done["diff"].replace(done["path"], path),
                 "branch": self.branch,
+                "warning": self.behind,
             }
             if test or not done["changed"]:
                 return {**done, **shown}

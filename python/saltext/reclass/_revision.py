@@ -17,6 +17,23 @@ def source(state: Mapping[str, Any]) -> str:
     return ", ".join(one["source"] for one in state["sources"])
 
 
+def is_of_commits(settings: Mapping[str, Any]) -> bool:
+    """Whether minions get commits of the folders (``serve``), and not the files in them."""
+    is_in_folders = str(settings.get("storage_type", "yaml_fs")) == "yaml_fs"
+    return is_in_folders and str(settings.get("serve", "now")) != "now"
+
+
+def uncommitted(settings: Mapping[str, Any], folders: list[str]) -> list[str]:
+    """The YAML files in folders of a repository that differ from the commit that is checked out."""
+    if not folders or not is_of_commits(settings):
+        return []
+    top = _output(folders[0], "rev-parse", "--show-toplevel")
+    asked = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--")
+    listed = _output(folders[0], *asked, *folders) or ""
+    files = [entry[3:] for entry in listed.split("\0") if entry.endswith((".yml", ".yaml"))]
+    return sorted(f"{top}/{file}" for file in files if not Path(file).name.startswith("."))
+
+
 def checked_out(settings: Mapping[str, Any]) -> list[str | None]:
     """Commit and branch that are checked out where the folders are. A commit changes no file of theirs."""
     if str(settings.get("storage_type", "yaml_fs")) != "yaml_fs":
@@ -39,4 +56,4 @@ def _output(folder: str, *arguments: str) -> str | None:
         done = _git.run(*arguments, folder=folder, more={"GIT_OPTIONAL_LOCKS": "0"}, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout.rstrip() if done.returncode == 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from saltext.reclass import _audit, _classify, _edits
+from saltext.reclass import _audit, _classify, _commit, _edits
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import describe
 from saltext.reclass.errors import NodeNotFoundError
@@ -14,29 +14,35 @@ Configured = Callable[[], Settings]
 Result = dict[str, Any]
 
 
-def node_present(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
+def node_present(settings: Configured, test: bool, name: Any, commit: Any = False, **given: Any) -> Result:
     """A node has a file with these classes and parameters."""
 
     def edit() -> Mapping[str, Any]:
         return _edits.put_node(settings(), name, test=test, **given)
 
-    return _result("node_present", name, edit, test)
+    return _result("node_present", name, edit, test, commit)
 
 
-def node_absent(settings: Configured, test: bool, name: Any, force: bool = False) -> Result:
+def node_absent(settings: Configured, test: bool, name: Any, commit: Any = False, **given: Any) -> Result:
     """A node has no file."""
 
     def edit() -> Mapping[str, Any]:
         try:
-            return _edits.delete_node(settings(), name, test, force)
+            return _edits.delete_node(settings(), name, test, **given)
         except NodeNotFoundError:
             return {"changed": False, "comment": f"node '{text(name)}' is absent already"}
 
-    return _result("node_absent", name, edit, test)
+    return _result("node_absent", name, edit, test, commit)
 
 
 def param_present(
-    settings: Configured, test: bool, name: Any, value: Any, show_changes: bool = True, **given: Any
+    settings: Configured,
+    test: bool,
+    name: Any,
+    value: Any,
+    commit: Any = False,
+    show_changes: Any = True,
+    **given: Any,
 ) -> Result:
     """A soft parameter has this value."""
 
@@ -44,23 +50,25 @@ def param_present(
         done = _edits.set_param(settings(), name, value, test=test, **given)
         return done if show_changes else {**done, "changes": {"diff": "<show_changes=False>"}}
 
-    return _result("cluster_param_present", name, edit, test)
+    return _result("cluster_param_present", name, edit, test, commit)
 
 
-def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
+def param_absent(settings: Configured, test: bool, name: Any, commit: Any = False, **given: Any) -> Result:
     """A soft parameter does not exist."""
-    return _result(
-        "cluster_param_absent", name, lambda: _edits.delete_param(settings(), name, test=test, **given), test
-    )
+
+    def edit() -> Mapping[str, Any]:
+        return _edits.delete_param(settings(), name, test=test, **given)
+
+    return _result("cluster_param_absent", name, edit, test, commit)
 
 
-def dynamic_node_present(  # noqa: PLR0913, PLR0917 - the arguments of Salt's function
-    settings: Configured, test: bool, name: Any, node_data: Any, class_mapping: Any, force: bool = False
+def dynamic_node_present(
+    settings: Configured, test: bool, name: Any, commit: Any = False, **given: Any
 ) -> Result:
     """A node and the parameters of its cluster follow from rules."""
 
     def edit() -> Mapping[str, Any]:
-        done = _classify.classify(settings(), text(name), node_data, class_mapping, test, force)
+        done = _classify.classify(settings(), text(name), test=test, **given)
         edits = {**({"node": done["node"]} if done["node"] else {}), **done["cluster_params"]}
         changes = {what: _changes(edit) for what, edit in edits.items() if edit["changed"]}
         comments = [edit["comment"] for edit in edits.values()]
@@ -70,13 +78,13 @@ def dynamic_node_present(  # noqa: PLR0913, PLR0917 - the arguments of Salt's fu
             "changes": changes,
         }
 
-    return _result("dynamic_node_present", name, edit, test)
+    return _result("dynamic_node_present", name, edit, test, commit)
 
 
-def _result(state: str, name: Any, edit: Callable[[], Mapping[str, Any]], test: bool) -> Result:
+def _result(state: str, name: Any, edit: Callable[[], Mapping[str, Any]], test: bool, commit: Any) -> Result:
     """The result of an edit. Any error makes the state fail."""
     try:
-        with _audit.called(_audit.Caller(f"the state {state}")):
+        with _audit.called(_audit.Caller(f"the state {state}")), _commit.asked(commit):
             done = edit()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
