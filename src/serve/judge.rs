@@ -133,7 +133,8 @@ fn decide(
     };
     let mut promoted = Decision::of(targets.chain(broken.keys().cloned()).map(target).collect(), tested);
     promoted.problems = problems;
-    if !broken.is_empty() && (rule.whole || !is_readable) {
+    let is_for_none = !promoted.in_use().contains(&tested);
+    if !broken.is_empty() && (rule.whole || !is_readable || is_for_none) {
         rule.tell(true, format!("revision {revision} breaks {nodes} and is served to none{first}"));
         return refused;
     }
@@ -158,11 +159,7 @@ fn decide(
     }
     if !broken.is_empty() {
         let keeps = if broken.len() == 1 { "keeps" } else { "keep" };
-        let none = if promoted.in_use().contains(&tested) { "" } else { ": it is served to none" };
-        rule.tell(
-            true,
-            format!("revision {revision} breaks {nodes}, which {keeps} the one before{none}{first}"),
-        );
+        rule.tell(true, format!("revision {revision} breaks {nodes}, which {keeps} the one before{first}"));
     }
     let (Some(canary), Some(decision)) = (canary, on_trial) else {
         if broken.is_empty() {

@@ -75,6 +75,11 @@ fn delivered(delivery: &Delivery, out: &mut String) {
         let nodes = listed(&trial.nodes, NAMED);
         let _ = writeln!(out, "{}: on trial since {} with {nodes}", trial.revision, trial.since);
     }
+    for first in &delivery.first {
+        let nodes = listed(&first.nodes, NAMED);
+        let _ = writeln!(out, "{}: no earlier commit is known for {nodes}", delivery.tested);
+        let _ = writeln!(out, "  {}", first.problem);
+    }
     let none = if delivery.is_served { "" } else { "served to none, " };
     for held in &delivery.held {
         let _ = writeln!(out, "{}: {none}held for {}", delivery.tested, listed(&held.nodes, NAMED));

@@ -408,6 +408,7 @@ fn a_commit_that_breaks_most_nodes_is_not_named_as_the_one_that_is_served() {
         assert_eq!((status.state.revision, status.failing), (good.clone(), 0));
         let delivery = status.delivery.unwrap();
         assert_eq!(delivery.served, good);
+        assert!(delivery.trial.is_none());
         // A minion without a node is served the good one too.
         assert_eq!(pillar(&inventory, "unknown"), "1");
         site.commit("site", "master", &[("classes/role.yml", "parameters: {a: '${gone}'}\n")]);
