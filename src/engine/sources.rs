@@ -82,9 +82,9 @@ impl From<FetchState> for SourceState {
         SourceState {
             source: state.source,
             commits: state.commits,
-            fetched: state.fetched.map(local_time),
+            fetched: state.fetched.map(utc),
             age: age.map(|age| age.as_secs()),
-            failed: state.failed.map(local_time),
+            failed: state.failed.map(utc),
             stale: state.stale.map(|stale| inert(&stale.kind.to_string())),
             since: state.since,
             ..SourceState::default()
@@ -95,7 +95,7 @@ impl From<FetchState> for SourceState {
 impl ServedState {
     fn of(sources: Vec<SourceState>) -> ServedState {
         let since = sources.iter().filter_map(|source| source.since).max();
-        ServedState { revision: name(&sources), since: since.map(local_time), sources }
+        ServedState { revision: name(&sources), since: since.map(utc), sources }
     }
 }
 
@@ -219,10 +219,11 @@ fn digest<'f>(files: impl Iterator<Item = &'f Path>, most: usize) -> String {
     format!("{:016x}", hash(&all))
 }
 
-/// A time with the offset of the machine's zone: `2026-11-26T15:31:04+00:00`.
-pub fn local_time(time: SystemTime) -> String {
+/// A time: `2026-11-26T15:31:04+00:00`. The zone of the machine is not asked for: `jiff` keeps it behind a lock for the
+/// whole process, which a fork can meet.
+pub fn utc(time: SystemTime) -> String {
     let time = jiff::Timestamp::try_from(time).unwrap_or_default();
-    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    time.strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::decision::{Decision, HeldNodes, name};
 use super::served::Served;
 use crate::base::error::Result;
-use crate::engine::sources::local_time;
+use crate::engine::sources::utc;
 use crate::engine::trees::LastFetch;
 use crate::storage::record::Moment;
 
@@ -82,7 +82,7 @@ fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
     let (tested, is_served) = decision.newest();
     let trial = decision.trial.as_ref().map(|trial| TrialState {
         revision: trial.revision.clone(),
-        since: local_time(trial.began.clock),
+        since: utc(trial.began.clock),
         seconds: Moment::now().elapsed_since(trial.began).as_secs(),
         nodes: trial.nodes.clone(),
     });

@@ -17,7 +17,6 @@ use crate::base::value::Map;
 use crate::serve::served::Served;
 
 /// An inventory with its key.
-#[derive(Clone)]
 struct RegistryEntry {
     options: Map,
     inventory: Arc<Served>,
@@ -60,10 +59,13 @@ impl Registry {
         self.inventories.lock()
     }
 
-    /// The inventories of the parent process that no thread was using.
+    /// Takes the inventories of the parent process that no thread was using. A thread holds the one that it asks until it
+    /// has used the answer, whichever of its locks it has by then.
     fn adoptable(&self) -> Vec<RegistryEntry> {
-        let Some(inventories) = self.inventories.try_lock() else { return Vec::new() };
-        inventories.iter().filter(|entry| entry.inventory.adopt()).cloned().collect()
+        let Some(mut inventories) = self.inventories.try_lock() else { return Vec::new() };
+        let unused =
+            |entry: &mut RegistryEntry| Arc::strong_count(&entry.inventory) == 1 && entry.inventory.adopt();
+        inventories.extract_if(.., unused).collect()
     }
 }
 

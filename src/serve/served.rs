@@ -32,6 +32,14 @@ pub struct Served {
     forgotten: AtomicBool,
 }
 
+impl From<Inventory> for Served {
+    /// One state alone, as it is.
+    fn from(state: Inventory) -> Served {
+        let (paths, process) = (PathContext::current(), AtomicU32::new(std::process::id()));
+        Served { newest: Arc::new(state), rule: None, paths, process, forgotten: AtomicBool::new(false) }
+    }
+}
+
 impl Served {
     /// Opens an inventory for this process alone. With `commits` and `serve`, folders in a repository are read as the
     /// commit has them that is checked out; without, their files are read, and nothing is tested.

@@ -10,7 +10,7 @@ use crate::analysis::pillars;
 use crate::base::error::Result;
 use crate::base::value::Text;
 use crate::base::words::{count, listed};
-use crate::engine::sources::{ServedState, local_time};
+use crate::engine::sources::{ServedState, utc};
 
 /// Maximum number of nodes that are named; the others are counted.
 const NAMED: usize = 10;
@@ -63,7 +63,7 @@ pub fn status(served: &Served) -> Result<Status> {
 pub fn state(served: &Served) -> Result<ServedState> {
     let state = served.of_most()?.state()?;
     let began = served.decision().and_then(|decision| decision.began());
-    Ok(ServedState { since: began.map(local_time).or(state.since), ..state })
+    Ok(ServedState { since: began.map(utc).or(state.since), ..state })
 }
 
 /// The lines about the way of the newest commits.

@@ -11,6 +11,8 @@
     reason = "a test reads the sources, and lists the circles"
 )]
 
+mod once;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

@@ -14,6 +14,7 @@ use crate::data;
 use crate::errors::{exception, exception_with_excerpts};
 use crate::inventory::Inventory;
 use crate::log::{self, Severity};
+use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::error::{Kind, Result, Warning, concise_warning, inert};
 use reclass::failpoints::failpoint;
@@ -97,7 +98,7 @@ impl Inventory {
         let given = self.ask(py, node, question)?;
         if plain {
             let text = py.detach(|| grow(|| to_json(&*given)));
-            return py.import("json")?.call_method1("loads", (text,));
+            return objects(py).loads.bind(py).call1((text,));
         }
         data::object(&mut self.outgoing(py), &*given)
     }
@@ -145,12 +146,13 @@ impl Inventory {
     fn served_or_error(&self) -> Result<Arc<Served>> {
         // Does not wait: in a forked child the lock may be held forever.
         let mut known = self.served.try_lock();
-        if let Some(known) = known.as_ref().filter(|known| known.is_shared()) {
-            return Ok(Arc::clone(known));
+        let still = known.as_ref().and_then(|known| known.upgrade()).filter(|served| served.is_shared());
+        if let Some(served) = still {
+            return Ok(served);
         }
         let served = Served::shared(&self.options)?;
         if let Some(known) = &mut known {
-            known.clone_from(&served);
+            **known = Arc::downgrade(&served);
         }
         Ok(served)
     }

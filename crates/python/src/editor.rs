@@ -7,6 +7,7 @@ use pyo3::types::{IntoPyDict, PyDict, PyList, PyString};
 
 use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
+use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::EditEffect;
 use reclass::edit::cluster::{self, ClusterFile};
@@ -325,8 +326,7 @@ impl Editor {
 /// The SHA-256 of a file, as Python has it: the texts of the answer are without secrets, so the caller cannot
 /// compute it.
 fn sha256<'py>(py: Python<'py>, bytes: Option<&[u8]>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let hash =
-        |bytes: &[u8]| py.import("hashlib")?.call_method1("sha256", (bytes,))?.call_method0("hexdigest");
+    let hash = |bytes: &[u8]| objects(py).sha256.bind(py).call1((bytes,))?.call_method0("hexdigest");
     bytes.map(hash).transpose()
 }
 

@@ -6,9 +6,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
 
+use crate::once::objects;
 use reclass::error::{Error, Fault, Kind, Link};
 use reclass::error::{inert, short};
 use reclass::source::Site;
@@ -20,14 +19,8 @@ macro_rules! exceptions {
         pub enum Exception { $($name),* }
 
         impl Exception {
-            fn class(self, py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-                match self {
-                    $(Exception::$name => {
-                        static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-                        CLASS.import(py, "saltext.reclass.errors", stringify!($name))
-                    })*
-                }
-            }
+            /// The names of all, in order.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
         }
     };
 }
@@ -58,7 +51,7 @@ impl Exception {
 
     /// Creates an exception of this class.
     fn raise(self, py: Python<'_>, arguments: Arguments<'_>) -> PyErr {
-        match self.class(py).and_then(|class| class.call1(arguments)) {
+        match objects(py).exceptions[self as usize].bind(py).call1(arguments) {
             Ok(exception) => PyErr::from_value(exception),
             Err(failure) => failure,
         }

@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    PyBool, PyBytes, PyDate, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType,
-};
+use pyo3::types::{PyBool, PyBytes, PyDate, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 use crate::errors::exception;
+use crate::once::objects;
 use reclass::configuration::with_file;
 use reclass::error::{Fault, Kind};
 use reclass::failpoints::failpoint;
@@ -117,7 +115,7 @@ impl<'a> Intake<'a> {
             let entries: Vec<_> = object.call_method0("items")?.try_iter()?.collect::<PyResult<_>>()?;
             return self.map(object, entries.into_iter().map(|entry| entry.extract()));
         }
-        if object.is_instance(datetime_type(object.py())?)? {
+        if object.is_instance(objects(object.py()).datetime.bind(object.py()))? {
             return self.timestamp(object);
         }
         if object.cast::<PyDate>().is_ok() {
@@ -258,9 +256,4 @@ fn date(object: &Bound<'_, PyAny>) -> PyResult<Date> {
         month: object.getattr("month")?.extract()?,
         day: object.getattr("day")?.extract()?,
     })
-}
-
-fn datetime_type(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    DATETIME.import(py, "datetime", "datetime").map(Bound::as_any)
 }

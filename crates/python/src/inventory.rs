@@ -1,10 +1,9 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyString};
 
@@ -13,6 +12,7 @@ use crate::data;
 use crate::errors::{exception, guard};
 use crate::incoming;
 use crate::log;
+use crate::once::objects;
 use crate::outgoing::Outgoing;
 use crate::templates;
 use reclass::compare::{ComparedParts, OldAnswers, compare_state};
@@ -38,7 +38,7 @@ use reclass::{CatalogEntry, FetchState, Request, Top, files};
 pub struct Inventory {
     pub(crate) options: Map,
     /// What the process shares for these options. It is looked up anew after a fork and after a panic.
-    pub(crate) served: Mutex<Arc<Served>>,
+    pub(crate) served: Mutex<Weak<Served>>,
 }
 
 #[pymethods]
@@ -54,7 +54,8 @@ impl Inventory {
             let served = py.detach(|| grow(|| Served::shared(&options)));
             let served = served.map_err(|error| exception(py, &error))?;
             log::once(py, served.settings_warnings())?;
-            Ok(Inventory { options, served: Mutex::new(served) })
+            // A child takes over what nobody but the registry holds.
+            Ok(Inventory { options, served: Mutex::new(Arc::downgrade(&served)) })
         })
     }
 
@@ -565,15 +566,15 @@ fn pillar_dict<'py>(pillar: &Pillar, outgoing: &mut Outgoing<'py>) -> PyResult<B
     let revision = pillar.revision.as_deref();
     let (parameters, environment) = node.wire_values.get().cloned().unwrap_or_default();
     let given = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
-    let about = PyDict::new(py);
-    about.set_item(intern!(py, "nodename"), outgoing.string(&node.name))?;
-    about.set_item(intern!(py, "applications"), outgoing.texts(&node.applications)?)?;
-    about.set_item(intern!(py, "classes"), outgoing.texts(&node.classes)?)?;
-    about.set_item(intern!(py, "environment"), outgoing.object(&environment)?)?;
+    let (keys, about) = (&objects(py).keys, PyDict::new(py));
+    about.set_item(&keys.nodename, outgoing.string(&node.name))?;
+    about.set_item(&keys.applications, outgoing.texts(&node.applications)?)?;
+    about.set_item(&keys.classes, outgoing.texts(&node.classes)?)?;
+    about.set_item(&keys.environment, outgoing.object(&environment)?)?;
     if let Some(revision) = revision {
-        about.set_item(intern!(py, "revision"), revision)?;
+        about.set_item(&keys.revision, revision)?;
     }
-    given.set_item(intern!(py, "__reclass__"), about)?;
+    given.set_item(&keys.reclass, about)?;
     Ok(given)
 }
 
@@ -596,7 +597,7 @@ fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
 
 /// The time in the form of the Python programs.
 fn now(py: Python<'_>) -> PyResult<String> {
-    py.import("time")?.call_method1("strftime", ("%c",))?.extract()
+    objects(py).strftime.bind(py).call1(("%c",))?.extract()
 }
 
 /// The nodes and the first keys to compare.

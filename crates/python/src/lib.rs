@@ -1,7 +1,8 @@
 //! The Python module `saltext.reclass._engine`: the engine for Python.
 //!
 //! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
-//! writes the log, [`data`] converts results, [`inventory`] has the questions, [`asking`] asks them, [`editor`] edits files. Each
+//! writes the log, [`data`] converts results, [`once`] makes what is made once, [`inventory`] has the
+//! questions, [`asking`] asks them, [`editor`] edits files. Each
 //! method gives a Salt master three guarantees:
 //!
 //! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
@@ -17,6 +18,7 @@ mod form;
 pub mod incoming;
 pub mod inventory;
 mod log;
+mod once;
 pub mod outgoing;
 mod prototype;
 mod strings;
@@ -69,7 +71,7 @@ mod _engine {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         reclass::panics::record_locations();
-        reclass::keys::seed();
+        super::once::make(module.py())?;
         let names: Vec<&str> = reclass::settings::TABLE.iter().map(|row| row.name).collect();
         module.add("setting_names", names)?;
         module.add("rustc_version", env!("RUSTC_VERSION"))?;

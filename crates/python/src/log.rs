@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
+use crate::once::objects;
 use reclass::FetchState;
 use reclass::error::{Warning, concise_warning, inert};
 use reclass::lock::Mutex;
@@ -19,22 +19,17 @@ pub enum Severity {
     Warning = 30,
 }
 
-fn logger(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static LOGGER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let logger = LOGGER.get_or_try_init(py, || {
-        let logger = py.import("logging")?.call_method1("getLogger", ("saltext.reclass",))?;
-        Ok::<_, PyErr>(logger.unbind())
-    })?;
-    Ok(logger.bind(py))
+fn logger(py: Python<'_>) -> &Bound<'_, PyAny> {
+    objects(py).logger.bind(py)
 }
 
 /// Whether lines of this level are written.
 pub fn is_on(py: Python<'_>, severity: Severity) -> PyResult<bool> {
-    logger(py)?.call_method1("isEnabledFor", (severity as u8,))?.extract()
+    logger(py).call_method1("isEnabledFor", (severity as u8,))?.extract()
 }
 
 pub fn write(py: Python<'_>, severity: Severity, line: &str) -> PyResult<()> {
-    logger(py)?.call_method1("log", (severity as u8, "%s", line)).map(drop)
+    logger(py).call_method1("log", (severity as u8, "%s", line)).map(drop)
 }
 
 /// Logs warnings about settings, each once per process, because Salt opens the inventory for each call.
