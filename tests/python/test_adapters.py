@@ -17,6 +17,7 @@ import salt.config
 from salt.exceptions import SaltInvocationError
 from salt.utils import ctx
 from saltext.reclass import ReclassError, _configuration, _engine, _salt
+from saltext.reclass._salt import RefusedError
 from saltext.reclass.pillar import reclass_adapter as pillar_module
 from saltext.reclass.tops import reclass_adapter as tops_module
 
@@ -385,6 +386,27 @@ def test_top_for_the_authenticated_id_only(opts: dict[str, Any], log: list[loggi
     with Request(None):
         assert tops_module.top(opts={"id": "web1"})["base"][0].startswith("reclass-failed--refused--")
     assert any("web1" in record.getMessage() and "refused" in record.getMessage() for record in log)
+
+
+@pytest.mark.parametrize("sent", ["x", [1], 5, b"x", True])
+@pytest.mark.parametrize("what", ["opts", "grains"])
+def test_what_a_minion_sends_in_another_form_is_refused(
+    opts: dict[str, Any], log: list[logging.LogRecord], what: str, sent: Any
+) -> None:
+    opts["master_tops"]["reclass"]["grains"] = ["os"]
+    with Request("web1"):
+        [state] = tops_module.top(**{"opts": {"id": "web1"}, "grains": {}, what: sent})["base"]
+    assert state.startswith("reclass-failed--refused--the-")
+    [line] = [record.getMessage() for record in log if record.levelno >= logging.ERROR]
+    kind = type(sent).__name__
+    words = {"opts": "options", "grains": "grains"}
+    assert line == f"no top from reclass: the {words[what]} of the minion must be a mapping, not a {kind}"
+
+
+def test_grains_of_another_form_are_refused(opts: dict[str, Any], base: str) -> None:
+    for sent in ("x", [1], True):
+        with pytest.raises(RefusedError, match="the grains of the minion must be a mapping"):
+            _salt.pillar("web1", {}, (), {"inventory_base_uri": base, "grains": ["os"]}, opts, sent)
 
 
 def test_salts_builtin_adapter_would_answer(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

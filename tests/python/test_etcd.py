@@ -95,6 +95,21 @@ def test_functions_of_salt_write_to_etcd(settings: dict[str, Any]) -> None:
     assert _edits.delete_param(settings, "a", "prague", store="etcd")["changed"] is False
 
 
+def test_a_write_that_the_master_does_not_read_says_so(settings: dict[str, Any]) -> None:
+    _edits.set_param(settings, "a", 7, "prague", store="etcd")
+    assert param({**settings, "etcd_interval": 0}) == 7
+    etcd_server.ctl(settings["etcd_endpoints"][0], "del", "--prefix", "/reclass")
+    settings["etcd_interval"] = 0
+    for test in (True, False):
+        done = _edits.set_param(settings, "b", 8, "prague", store="etcd", test=test)
+        begin = "no minion gets it: etcd at '"
+        assert done["warning"].startswith(begin)
+        assert "is served as it was fetched last: " in done["warning"]
+        assert "; if that is intended, run: rm '" in done["warning"]
+        assert done["comment"].endswith(f"; {done['warning']}")
+    assert param(settings) == 7
+
+
 def test_a_secret_is_hidden_in_the_result(settings: dict[str, Any]) -> None:
     edit = _edits.set_param(settings, "password", "hunter2", "prague", store="etcd")
     assert "hunter2" not in str(edit)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -224,6 +227,49 @@ def test_each_minion_is_compared_with_its_own_revision(git_site: GitSite, tmp_pa
     assert (done["groups"], done["retcode"]) == ([["db1", "web1", "web2"]], 0)
     with pytest.raises(RefusedError, match="'exclude' is without 'since'"):
         _functions_fleet.refresh(place, "master~1", exclude="ntp")
+
+
+def test_of_many_refreshes_one_works_and_one_waits(
+    watch: _watch.Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_fleet, "accepted", lambda _: set())
+    opts = {"cachedir": str(tmp_path / "cache")}
+    goes_on, runs, answers = threading.Event(), [], queue.SimpleQueue[Any]()
+
+    def settings(*_: Any) -> dict[str, Any]:
+        runs.append(threading.get_ident())
+        goes_on.wait(60)
+        return watch._settings()
+
+    salt = {"cache.pillar": lambda tgt: {}, "salt.execute": lambda *_, **__: {}}
+    place: Any = SimpleNamespace(
+        opts=opts, salt=salt, settings=settings, earlier=lambda _: None, test=lambda _: False, context={}
+    )
+
+    def event() -> threading.Thread:
+        thread = threading.Thread(target=lambda: answers.put(_functions_fleet.refresh(place, merge=True)))
+        thread.start()
+        return thread
+
+    def until(holds: Callable[[], Any]) -> None:
+        while not holds():
+            time.sleep(0.01)
+
+    first = event()
+    until(lambda: runs)
+    others = [event() for _ in range(20)]
+    # All but one are told at once, and that one comes after the first.
+    merged = [answers.get(timeout=60) for _ in range(19)]
+    assert [one["merged"] for one in merged] == [True] * 19
+    assert (len(runs), answers.empty()) == (1, True)
+    goes_on.set()
+    for thread in (first, *others):
+        thread.join(60)
+    assert len(set(runs)) == len(runs) == 2
+    assert ["merged" in answers.get(timeout=60) for _ in range(2)] == [False, False]
+    # It is for reactors alone: a person is never left out.
+    with _fleet.alone(opts):
+        assert "merged" not in _functions_fleet.refresh(place)
 
 
 def test_numbers_of_an_inventory_that_cannot_be_read(watch: _watch.Watch) -> None:

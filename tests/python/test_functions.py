@@ -178,6 +178,12 @@ def test_differences_are_an_exit_code(
     (base / "nodes/web1.yml").write_text("classes: [gone]")
     with pytest.raises(salt.exceptions.NotImplemented, match=r"^web1: reclass: .*no class 'gone'"):
         reclass_runner.validate_pillar("web1")
+    assert reclass_runner.validate_pillar("web2")["data"] == "1 node has a pillar"
+    (base / "nodes/web1.yml").write_text("")
+    told = f"web1: warning: '{base}/nodes/web1.yml' is empty; a full disk leaves empty files"
+    assert reclass_runner.validate_pillar()["data"] == f"{told}\n2 nodes have a pillar"
+    opts["output"] = "json"
+    assert sorted(reclass_runner.validate_pillar()) == ["web1", "web2"]
 
 
 def test_a_refused_classification_is_logged(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

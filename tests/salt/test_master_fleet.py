@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import salt.config
+from saltext.reclass import _fleet
 
 import yaml
 from tests.salt.conftest import bus, until
@@ -323,6 +325,23 @@ def test_the_engine_tells_the_master_alone_of_a_revision_and_the_reactor_refresh
     assert not [event for event in of_minion if "reclass/revision" in str(event)]
     sockets = (watched.folder / "master/var/run/salt/master").glob("*event*.ipc")
     assert all(path.stat().st_mode & 0o007 == 0 for path in sockets)
+
+
+def test_events_that_a_minion_repeats_are_one_refresh(watched: Site) -> None:
+    opts = salt.config.master_config(str(watched.folder / "master/master"))
+
+    def refreshes() -> list[dict[str, Any]]:
+        events = [event["data"] for event in heard("salt/run/") if event["tag"].endswith("/ret")]
+        return [data["return"] for data in events if data["fun"] == "runner.reclass.refresh"]
+
+    with bus(watched, "master") as heard:
+        with _fleet.alone(opts) as is_alone:
+            assert is_alone
+            for _ in range(4):
+                assert watched.salt("web1", "event.send", "reclass/revision/new").data["web1"] is True
+            until(lambda: len(refreshes()) == 3)
+        until(lambda: len(refreshes()) == 4)
+        assert [data.get("merged", False) for data in refreshes()] == [True, True, True, False]
 
 
 def test_an_orchestration_rolls_a_commit_out(watched: Site) -> None:

@@ -271,6 +271,8 @@ def _result(
         made = edit(settings, bool(test))
         if made["changed"] and not test:
             report(made)
+        if made["changed"] and (unread := _unread(settings)):
+            made["warning"] = "; ".join(filter(None, [made.get("warning"), unread]))
     else:
         made = _commit.made(settings, edit, bool(test), f"{subject} {done}", report)
     if not made["changed"]:
@@ -286,6 +288,18 @@ def _result(
         **{name: made[name] for name in ("warning", "branch", "commit") if made.get(name)},
     }
     return result, made
+
+
+def _unread(settings: Settings) -> str | None:
+    """Why the inventory is not that of etcd as it is now: the master refuses what may have lost data."""
+    from saltext.reclass._engine import Inventory
+
+    try:
+        sources = Inventory(**settings).state()["sources"]
+    except ReclassError as error:
+        return str(error)
+    stale = [source["stale"] for source in sources if source.get("stale", "").startswith("etcd ")]
+    return f"no minion gets it: {stale[0]}" if stale else None
 
 
 def params_in(data: Any) -> dict[str, Any]:

@@ -5,12 +5,16 @@ No answer has a value: it has names of nodes and paths of parameters.
 
 from __future__ import annotations
 
+import fcntl
 import fnmatch
 import hashlib
 import logging
+import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from saltext.reclass._edits import Settings, text
@@ -248,6 +252,26 @@ def refresh(
         "minions": answers,
         "retcode": 1 if stopped or breaks else 0,
     }
+
+
+@contextmanager
+def alone(opts: Mapping[str, Any]) -> Iterator[bool]:
+    """Waits until no other process or thread is inside; ``False`` at once if another one waits already."""
+    folder = Path(str(opts["cachedir"]), "reclass")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    with ExitStack() as files:
+        waits, works = (os.open(folder / f"refresh.{name}", flags, 0o600) for name in ("waits", "works"))
+        files.callback(os.close, waits)
+        files.callback(os.close, works)
+        try:
+            fcntl.flock(waits, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        fcntl.flock(works, fcntl.LOCK_EX)
+        fcntl.flock(waits, fcntl.LOCK_UN)
+        yield True
 
 
 def _refresh(group: list[str], execute: Execute) -> dict[str, str]:

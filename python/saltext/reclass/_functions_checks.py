@@ -44,11 +44,12 @@ def validate_yaml(place: Place) -> dict[str, list[str]] | None:
     return place.failed({"Errors": errors}, errors) if errors else None
 
 
-def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str]:
+def validate_pillar(place: Place, node_name: str | None = None) -> Any:
     """
     Fail with exit code 1 if a node has no pillar, or one that breaks a schema of its parameters, with the
     errors of all such nodes. Otherwise return the nodes, each with an empty string, or with a warning that
-    names its empty files. The execution module always returns all nodes, each with its error.
+    names its empty files. ``salt-run`` prints the warnings and the number of nodes; ``--out json`` and other
+    callers get the data. The execution module always returns all nodes, each with its error.
 
     CLI Example:
 
@@ -61,7 +62,13 @@ def validate_pillar(place: Place, node_name: str | None = None) -> dict[str, str
     errors = _metadata.pillar_errors(settings, node_name, place.earlier)
     failed = [f"{name}: {error}" for name, error in errors.items() if error]
     answer = _metadata.with_empty_files(settings, errors)
-    return place.failed(answer, failed) if failed else answer
+    if failed:
+        return place.failed(answer, failed)
+    if place.is_read_by_people():
+        told = [f"{name}: {text}" for name, text in answer.items() if text]
+        nodes = f"{len(answer):,} node has" if len(answer) == 1 else f"{len(answer):,} nodes have"
+        return _commands.as_text("\n".join([*told, f"{nodes} a pillar"]))
+    return answer
 
 
 def cache_info(place: Place) -> dict[str, Any]:

@@ -199,6 +199,7 @@ def refresh(
     live: bool = False,
     test: bool | None = None,
     exclude: Any = None,
+    merge: bool = False,
 ) -> dict[str, Any]:
     """
     Refresh the pillars of the connected minions that a change touches, and of no others. The answer has a
@@ -218,6 +219,10 @@ def refresh(
         Without ``since``: ask the minions for hashes, or leave out the parameters of other pillars, as
         :py:func:`drift` does.
 
+    merge
+        For reactors: wait until another refresh with ``merge`` is over. If one waits already, do nothing,
+        with ``merged`` in the answer: that one has not looked yet, so it finds these minions too.
+
     Also takes ``test``.
 
     CLI Example:
@@ -227,6 +232,11 @@ def refresh(
         salt-run reclass.refresh HEAD~1 canary='web1*' batch=25%
         salt-run reclass.refresh test=True exclude='[mine_functions, schedule]'
     """
+    if merge:
+        with _fleet.alone(place.opts) as is_alone:
+            if not is_alone:
+                return {"refreshed": 0, "stopped": False, "groups": [], "minions": {}, "merged": True}
+            return refresh(place, since, new, batch, canary, live, test, exclude)
     settings = place.settings("*")
     if since is None:
         found = _compared(place, settings, "*", None, exclude, live)

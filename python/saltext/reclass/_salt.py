@@ -32,6 +32,7 @@ def pillar(  # noqa: PLR0913, PLR0917 - those of Salt's function, and its dunder
     grains: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The pillar of a minion, from the arguments of ``ext_pillar``."""
+    _check_sent("grains", grains)
     settings = settings_of(given, opts, positional)
     if settings.get("metrics_file"):
         counted = _counted()
@@ -114,6 +115,8 @@ def top(
     if not isinstance(tops, Mapping):
         raise RefusedError("master_tops must be a mapping")
     settings = settings_of(tops.get("reclass"), opts)
+    _check_sent("options", minion_opts)
+    _check_sent("grains", grains)
     minion_id = _authenticated_id(minion_opts, opts)
     environment = None
     if _is_on(settings, "allow_adapter_env_override"):
@@ -126,6 +129,12 @@ def top(
     if settings.get("metrics_file"):
         return _counted()("top", opts, answer)  # type: ignore[no-any-return]
     return answer()
+
+
+def _check_sent(what: str, sent: Any) -> None:
+    """Refuses what a minion sends in another form than its Salt would."""
+    if sent is not None and not isinstance(sent, Mapping):
+        raise RefusedError(f"the {what} of the minion must be a mapping, not a {type(sent).__name__}")
 
 
 def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:
