@@ -25,5 +25,5 @@ pub mod status;
 
 pub use decision::{Decision, HeldNodes, Trial};
 pub use delivery::{Delivery, TrialState};
-pub use question::{FailedQuestion, Fetches, News, Pillar, Remarks, Reply, without_node};
+pub use question::{FailedQuestion, Fetches, News, Pillar, Remarks, ServedReply, without_node};
 pub use served::Served;

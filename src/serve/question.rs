@@ -34,7 +34,7 @@ pub struct Pillar {
 
 /// An answer, or why there is none, and what the caller logs about it.
 #[derive(Debug)]
-pub struct Reply<T> {
+pub struct ServedReply<T> {
     /// The answer.
     pub result: Result<T, FailedQuestion>,
     /// What the caller logs.
@@ -96,19 +96,19 @@ impl Remarks {
 impl Served {
     /// The pillar of a minion; `None` if it has no node and the settings require no data in this case (S14).
     /// `was_stale` says that data from elsewhere were stale at an earlier question.
-    pub fn pillar(&self, minion: &str, request: &Request, was_stale: bool) -> Reply<Option<Pillar>> {
+    pub fn pillar(&self, minion: &str, request: &Request, was_stale: bool) -> ServedReply<Option<Pillar>> {
         self.question(minion, was_stale, |database, settings| pillar(database, settings, minion, request))
     }
 
     /// The top of a minion; `None` as for a pillar.
-    pub fn top(&self, minion: &str, request: &Request, was_stale: bool) -> Reply<Option<Top>> {
+    pub fn top(&self, minion: &str, request: &Request, was_stale: bool) -> ServedReply<Option<Top>> {
         self.question(minion, was_stale, |database, settings| {
             for_minion(settings, minion, |mapped| database.top(minion, request, mapped))
         })
     }
 
     /// The answer for a node, as a program prints it.
-    pub fn nodeinfo(&self, name: &str, request: &Request, was_stale: bool) -> Reply<Arc<NodeInfo>> {
+    pub fn nodeinfo(&self, name: &str, request: &Request, was_stale: bool) -> ServedReply<Arc<NodeInfo>> {
         self.question(name, was_stale, |database, _| database.answer(name, request, false))
     }
 
@@ -130,7 +130,7 @@ impl Served {
         node: Option<&str>,
         was_stale: bool,
         ask: impl FnOnce(&Inventory) -> Result<T>,
-    ) -> Reply<T> {
+    ) -> ServedReply<T> {
         let state = self.state(node);
         let inventory = state.as_ref().map_or_else(|_| self.newest.clone(), Arc::clone);
         let result = state.and_then(|state| ask(&state));
@@ -143,7 +143,7 @@ impl Served {
         node: &str,
         was_stale: bool,
         ask: impl FnOnce(&mut Database, &Settings) -> Result<T>,
-    ) -> Reply<T> {
+    ) -> ServedReply<T> {
         let state = self.state(Some(node));
         let inventory = state.as_ref().map_or_else(|_| self.newest.clone(), Arc::clone);
         let mut database = inventory.database();
@@ -162,7 +162,7 @@ impl Served {
         was_stale: bool,
         result: Result<T>,
         remembered: bool,
-    ) -> Reply<T> {
+    ) -> ServedReply<T> {
         let (inputs, changes) = (&database.inputs, database.change_count());
         let notices = inventory.notices();
         let result = result.map_err(|error| {
@@ -188,7 +188,7 @@ impl Served {
             tested: self.rule.as_ref().map(ServeRule::take_news).unwrap_or_default(),
         };
         let remarks = Remarks { news, remembered, inventory: inventory.clone(), changes };
-        Reply { result, remarks }
+        ServedReply { result, remarks }
     }
 }
 

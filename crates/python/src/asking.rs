@@ -20,7 +20,7 @@ use reclass::error::{Kind, Result, Warning, concise_warning, inert};
 use reclass::failpoints::failpoint;
 use reclass::list;
 use reclass::report::to_json;
-use reclass::serve::{News, Remarks, Reply, Served, without_node};
+use reclass::serve::{News, Remarks, Served, ServedReply, without_node};
 use reclass::stack::grow;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, Settings};
@@ -31,11 +31,11 @@ impl Inventory {
     pub fn asked<T: Send>(
         &self,
         py: Python<'_>,
-        question: impl FnOnce(&Served, bool) -> Reply<T> + Send,
+        question: impl FnOnce(&Served, bool) -> ServedReply<T> + Send,
     ) -> PyResult<(Given<T>, Remarks)> {
         let ask = || {
             let served = self.served_or_error()?;
-            let Reply { result, remarks } = question(&served, log::knows_stale_data());
+            let ServedReply { result, remarks } = question(&served, log::knows_stale_data());
             Ok((result.map(|answer| Given(Some(answer))), remarks))
         };
         let (given, remarks) = py.detach(|| grow(ask)).map_err(|error| exception(py, &error))?;
