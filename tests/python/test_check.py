@@ -6,7 +6,9 @@ import json
 import logging
 import os
 import pwd
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,10 +18,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import _check, _metadata, _versions
+from saltext.reclass import _check, _metadata, _metrics, _versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.conftest import GitSite, Write
 
@@ -178,6 +180,78 @@ def test_a_start_without_tests_forgets_what_was_served(git_site: GitSite, tmp_pa
     git_site.commit({"nodes/n": "parameters: {a: 2}\n"})
     assert _metadata.opened(off).pillar("n")["a"] == 2
     assert _metadata.opened(on).pillar("n")["a"] == 2
+
+
+@pytest.fixture
+def tester() -> Iterator[Callable[[Any], None]]:
+    """Begins a process that may test commits of these settings, and does not."""
+    children: list[int] = []
+
+    def begin(settings: Any) -> None:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(writing, b"x" if _metadata.opened(settings).test_revisions() else b"-")
+                signal.pause()
+            finally:
+                os._exit(1)
+        children.append(child)
+        assert os.read(reading, 1) == b"x"
+        os.close(reading)
+        os.close(writing)
+
+    yield begin
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_commit_that_nobody_tests_is_a_problem(
+    git_site: GitSite, tmp_path: Path, tester: Callable[[Any], None]
+) -> None:
+    git_site.commit({"nodes/n": "parameters: {a: 1}\n"})
+    settings = {**git_site.settings, "serve": "tested"}
+    assert _metadata.opened(settings).pillar("n")["a"] == 1
+    tester(settings)
+    git_site.commit({"nodes/n": "parameters: {a: 2}\n"})
+    inventory = _metadata.opened(settings)
+    assert inventory.pillar("n")["a"] == 1
+    assert _check._held(inventory, []) == []
+    # The commit was fetched a hundred seconds ago.
+    [record] = (tmp_path / "cache").glob("*/reclass-record")
+    content = json.loads(record.read_text())
+    content["times"]["since"]["master"]["secs_since_epoch"] -= 100
+    (tmp_path / "new").write_text(json.dumps(content))
+    os.replace(tmp_path / "new", record)
+    told = _check.check(options(settings))
+    first, newest = git_site.git("log", "--format=%h", "--abbrev=8").split()[::-1]
+    [problem] = told["problems"]
+    begin, rest = problem.split(" seconds ago and is not tested, and ")
+    name, seconds = begin.split(" was fetched ")
+    assert (name, told["retcode"]) == (f"revision {newest} of master", 1)
+    assert int(seconds) >= 100
+    assert rest.startswith(f"minions have {first} of master: the process that tests takes long or hangs")
+    states, delivery = inventory.fetch_states(), inventory.last_delivery()
+    numbers = _metrics.of_inventory("x", "y", states, delivery)
+    assert numbers["commit_waiting_seconds"] >= 100
+    assert numbers["commit_refused"] == 0
+
+
+def test_nodes_that_are_held_and_a_trial_are_named(git_site: GitSite) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("web1", "web2", "db1")}
+    git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
+    settings = {**git_site.settings, "serve": "tested", "canary": {"match": "web*"}}
+    inventory = _metadata.opened(settings)
+    assert inventory.pillar("web1")["a"] == 1
+    git_site.commit({"classes/c": "parameters: {a: 2}\n", "nodes/web2": "classes: [gone]\n"})
+    remarks: list[str] = []
+    [problem] = _check._held(inventory, remarks)
+    assert problem.startswith("the newest revision is not served to 1 node (web2) that it breaks: ")
+    [remark] = remarks
+    begin = f"revision {inventory.delivery()['trial']['revision']} is on trial with 1 node for "
+    assert remark.startswith(begin)
+    assert re.fullmatch(r"\d+ seconds: reclass.promote, reclass.abort", remark[len(begin) :])
 
 
 def test_no_inventory() -> None:

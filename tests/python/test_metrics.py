@@ -198,6 +198,10 @@ STATS = {
             "stale": 0,
             "nodes": 4,
             "nodes_failing": 1,
+            "commit_waiting_seconds": 70,
+            "commit_refused": 1,
+            "nodes_held": 3,
+            "trial_seconds": 0,
             "drift_minions": 2,
             "drift_timestamp_seconds": 1000000000,
         }
@@ -214,11 +218,26 @@ def test_the_text_is_that_of_prometheus(tmp_path: Path) -> None:
     assert 'reclass_answer_seconds_bucket{le="+Inf"} 11\n' in text
     assert 'reclass_nodes_failing{inventory="a \\"quoted\\" name"} 1\n' in text
     assert 'reclass_drift_minions{inventory="a \\"quoted\\" name"} 2\n' in text
+    assert 'reclass_commit_waiting_seconds{inventory="a \\"quoted\\" name"} 70\n' in text
+    assert 'reclass_commit_refused{inventory="a \\"quoted\\" name"} 1\n' in text
+    assert 'reclass_nodes_held{inventory="a \\"quoted\\" name"} 3\n' in text
+    assert 'reclass_trial_seconds{inventory="a \\"quoted\\" name"} 0\n' in text
     assert "reclass_age_seconds" not in text
     sample = re.compile(r'reclass_\w+(\{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\})? [0-9.]+')
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
     assert all(sample.fullmatch(line) for line in lines), lines
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_numbers_of_a_delivery() -> None:
+    assert "nodes_held" not in _metrics.of_inventory("a", "r", [], None)
+    held = [{"problem": "x", "nodes": ["a", "b"]}, {"problem": "y", "nodes": ["c"]}]
+    delivery = {"is_served": False, "held": held, "waiting": 5, "trial": {"seconds": 7, "nodes": ["d"]}}
+    names = ("commit_waiting_seconds", "commit_refused", "nodes_held", "trial_seconds")
+    found = _metrics.of_inventory("a", "r", [], delivery)
+    assert [found[name] for name in names] == [5, 1, 3, 7]
+    found = _metrics.of_inventory("a", "r", [], {"is_served": True, "held": []})
+    assert [found[name] for name in names] == [0, 0, 0, 0]
 
 
 def test_rules_and_dashboard_name_metrics_that_there_are() -> None:

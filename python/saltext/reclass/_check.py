@@ -27,6 +27,8 @@ _SIMILAR = 0.8
 _ENTRIES = ("ext_pillar", "master_tops")
 # Maximum number of entries that are listed; the others are counted.
 _SHOWN = 10
+# Seconds that a commit may wait for its test.
+_PATIENCE = 60
 _logged: set[str] = set()
 
 
@@ -260,8 +262,8 @@ def _held(inventory: Any, remarks: list[str]) -> list[str]:
         return []
     if trial := delivery.get("trial"):
         remarks.append(
-            f"revision {trial['revision']} is on trial with {_count(trial['nodes'])}: reclass.promote, "
-            "reclass.abort"
+            f"revision {trial['revision']} is on trial with {_count(trial['nodes'])} for "
+            f"{trial['seconds']} seconds: reclass.promote, reclass.abort"
         )
     told = []
     if delivery["distrusted"]:
@@ -270,6 +272,12 @@ def _held(inventory: Any, remarks: list[str]) -> list[str]:
             "its rights): the last decision that a process knew is kept until the next revision is tested"
         )
     tested = delivery["tested"]
+    if delivery.get("waiting", 0) > _PATIENCE:
+        told.append(
+            f"revision {delivery['fetched']} was fetched {delivery['waiting']} seconds ago and is not "
+            f"tested, and minions have {delivery['served']}: the process that tests takes long or hangs. "
+            "It is the engine 'reclass', or another process of the master"
+        )
     for first in delivery["first"]:
         told.append(
             f"{_named(first['nodes'])} without a pillar in revision {tested}, and no earlier commit "

@@ -48,8 +48,9 @@ def validate_pillar(place: Place, node_name: str | None = None) -> Any:
     """
     Fail with exit code 1 if a node has no pillar, or one that breaks a schema of its parameters, with the
     errors of all such nodes. Otherwise return the nodes, each with an empty string, or with a warning that
-    names its empty files. ``salt-run`` prints the warnings and the number of nodes; ``--out json`` and other
-    callers get the data. The execution module always returns all nodes, each with its error.
+    names its empty files, or with the error that keeps it at an earlier commit (``serve``). ``salt-run``
+    prints the warnings and the number of nodes; ``--out json`` and other callers get the data. The execution
+    module always returns all nodes, each with its error.
 
     CLI Example:
 

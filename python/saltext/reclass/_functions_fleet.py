@@ -28,8 +28,8 @@ _SHOWN = 10
 def status(place: OfRunner) -> dict[str, Any]:
     """
     Return what the master serves: for each inventory its revision and since when it is served, its sources
-    with their commits, the times of the last fetch and of the last failure, the number of nodes, and those
-    that have no pillar. It renders every node.
+    with their commits, the times of the last fetch and of the last failure, with ``serve`` the way of the
+    newest commits to the minions, the number of nodes, and those that have no pillar. It renders every node.
 
     CLI Example:
 
@@ -50,10 +50,13 @@ def status(place: OfRunner) -> dict[str, Any]:
             ),
         )
         failing = [name for name, error in errors.items() if error]
+        inventory = _metadata.opened(settings)
+        delivery = inventory.delivery()
         inventories.append(
             {
                 "configured": places,
-                **_metadata.opened(settings).state(),
+                **inventory.state(),
+                **({} if delivery is None else {"delivery": delivery}),
                 "nodes": len(errors),
                 "failing": len(failing),
                 "failing_nodes": failing[:_SHOWN],
@@ -82,7 +85,8 @@ def stats(place: OfRunner) -> dict[str, Any]:
         inventory = _metadata.opened(own)
         state = inventory.state()
         name = _revision.source(state)
-        found = _metrics.of_inventory(name, state["revision"], inventory.fetch_states())
+        states, delivery = inventory.fetch_states(), inventory.last_delivery()
+        found = _metrics.of_inventory(name, state["revision"], states, delivery)
         inventories.append({**found, **_fleet.last_drift(place.opts, name)})
     return {**_metrics.summed(place.opts), "inventories": inventories}
 

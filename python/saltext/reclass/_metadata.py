@@ -133,9 +133,23 @@ def pillar_errors(
     return found
 
 
-def with_empty_files(settings: Settings, errors: Mapping[str, str]) -> dict[str, str]:
-    """The answer of :func:`pillar_errors`, with a warning for each other node that has an empty file."""
+def with_held(settings: Settings, errors: Mapping[str, str]) -> dict[str, str]:
+    """The answer of :func:`pillar_errors`, with the error that keeps a node at an earlier commit."""
     answer = dict(errors)
+    delivery = opened(settings).delivery() or {"held": []}
+    for held in delivery["held"]:
+        for node in held["nodes"]:
+            if errors.get(node) == "":
+                answer[node] = (
+                    f"held: the pillar is of an earlier commit, as {delivery['tested']} breaks the node: "
+                    f"{held['problem']}"
+                )
+    return answer
+
+
+def with_empty_files(settings: Settings, errors: Mapping[str, str]) -> dict[str, str]:
+    """The answer of :func:`with_held`, with a warning for each other node that has an empty file."""
+    answer = with_held(settings, errors)
     for row in opened(settings).empty_files():
         for node in row["nodes"]:
             if errors.get(node) == "":

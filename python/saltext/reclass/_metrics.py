@@ -263,6 +263,10 @@ def text(stats: Mapping[str, Any]) -> str:
         ("stale", "Whether the last fetch failed."),
         ("nodes", "Nodes of the inventory."),
         ("nodes_failing", "Nodes that have no pillar."),
+        ("commit_waiting_seconds", "Seconds since the fetch of a commit that is not tested; 0 without one."),
+        ("commit_refused", "Whether the commit that was tested last is served to none."),
+        ("nodes_held", "Nodes that keep an earlier commit, because the newest one breaks them."),
+        ("trial_seconds", "Seconds since a trial began; 0 without one."),
         ("drift_minions", "Minions whose pillar differed, as reclass.drift found last."),
         ("drift_timestamp_seconds", "When reclass.drift found it."),
     ):
@@ -284,8 +288,13 @@ def write(path: str, stats: Mapping[str, Any]) -> None:
     os.replace(new, path)
 
 
-def of_inventory(source: str, revision: str, states: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is served of one inventory. ``states`` are its repositories and its etcd."""
+def of_inventory(
+    source: str, revision: str, states: list[dict[str, Any]], delivery: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What is served of one inventory. ``states`` are its repositories and its etcd.
+
+    ``delivery`` is the way of its newest commits to the minions, if commits are tested.
+    """
     now = time.time()
     ages = [max(0, round(now - one["fetched"])) for one in states if one["fetched"] is not None]
     return {
@@ -293,4 +302,14 @@ def of_inventory(source: str, revision: str, states: list[dict[str, Any]]) -> di
         "revision": revision,
         "age_seconds": max(ages, default=None),
         "stale": int(any(one["stale"] for one in states)),
+        **({} if delivery is None else _of_delivery(delivery)),
+    }
+
+
+def _of_delivery(delivery: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        "commit_waiting_seconds": delivery.get("waiting", 0),
+        "commit_refused": int(not delivery["is_served"]),
+        "nodes_held": sum(len(held["nodes"]) for held in delivery["held"]),
+        "trial_seconds": delivery.get("trial", {}).get("seconds", 0),
     }

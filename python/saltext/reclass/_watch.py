@@ -110,7 +110,8 @@ class Watch:
         """The file for the metrics, and those of this inventory. After a failed look no node has a pillar."""
         settings = self._settings()
         states = _metadata.opened(settings).fetch_states()
-        found = _metrics.of_inventory(self.source, self.revision, states)
+        delivery = _metadata.opened(settings).last_delivery()
+        found = _metrics.of_inventory(self.source, self.revision, states, delivery)
         failing = sum(failed or hashes is None for hashes in self.nodes.values())
         numbers = {"nodes": len(self.nodes), "nodes_failing": failing}
         return settings.get("metrics_file"), {
