@@ -50,7 +50,7 @@ def start(**options: Any) -> None:
     """
     # Here, because Salt may load this file in search of another engine.
     import salt.utils.event
-    from saltext.reclass import _watch
+    from saltext.reclass import _turns
 
     with salt.utils.event.get_master_event(__opts__, __opts__["sock_dir"], listen=False) as bus:
-        _watch.run(__opts__, __runners__, bus.fire_event, options)
+        _turns.run(__opts__, __runners__, bus.fire_event, options)

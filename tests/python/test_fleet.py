@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
-from saltext.reclass import Inventory, _fleet, _functions_fleet, _watch
+from saltext.reclass import Inventory, _fleet, _functions_checks, _functions_fleet, _turns, _watch
 from saltext.reclass._salt import RefusedError
 
 if TYPE_CHECKING:
@@ -148,6 +148,98 @@ def test_a_watch_waits_until_a_change_is_complete(
     event = watch.look(1)
     assert event is not None
     assert event["names"] == ["web1", "web2"]
+
+
+def test_a_folder_that_is_never_at_rest_is_looked_at_all_the_same(
+    watch: _watch.Watch, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        assert len(waits) < 100
+        write({"nodes/web2": f"parameters: {{a: {len(waits)}}}"})
+
+    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
+    write({"classes/common": "parameters: {a: {x: 3}}"})
+    event = watch.look(2)
+    assert event is not None
+    assert (event["names"], waits) == (["web1", "web2"], [2] * 10)
+
+
+def test_the_first_look_is_of_the_state_at_its_end(
+    git_site: GitSite, logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git_site.commit({"nodes/web1": "classes: [c]\n", "classes/c": "parameters: {a: 1}\n"})
+    looks: list[int] = []
+    look_at_nodes = _watch.Watch._look_at_nodes
+
+    def look(*of: Any) -> Any:
+        found = look_at_nodes(*of)
+        looks.append(1)
+        if len(looks) == 1:
+            git_site.commit({"classes/c": "parameters: {a: 2}\n"})
+        return found
+
+    monkeypatch.setattr(_watch.Watch, "_look_at_nodes", look)
+    seen = _watch.Watch({**git_site.settings, "serve": "tested"}, {"__role": "master"}, {})
+    assert seen.look(0) is None
+    newest = git_site.git("rev-parse", "--short=8", "HEAD")
+    assert seen.revision == f"{newest} of master"
+    [line] = [line for line in logged if "without a pillar" in line]
+    assert line == f"INFO revision {newest} of master: 1 nodes, 0 without a pillar"
+    assert seen.look(0) is None
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize("serve", ["tested", "whole"])
+def test_an_event_names_what_minions_have_and_what_is_refused(
+    serve: str, git_site: GitSite, tmp_path: Path, logged: list[str]
+) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("web1", "web2")}
+    git_site.commit({**nodes, "nodes/db1": "parameters: {b: 1}\n", "classes/c": "parameters: {a: 1}\n"})
+    settings = {**git_site.settings, "serve": serve}
+    opts = {"cachedir": str(tmp_path / "master"), "cache": "localfs", "__role": "master"}
+    seen = _watch.Watch(settings, opts, {})
+    assert seen.look(0) is None
+    good = seen.revision
+    git_site.commit({"classes/c": "parameters: {a: '${gone}'}\n"})
+    bad = f"{git_site.git('rev-parse', '--short=8', 'HEAD')} of master"
+    event = seen.look(0)
+    assert event is not None
+    [held] = event["held"]
+    assert held["nodes"] == ["web1", "web2"]
+    assert (event["old"], event["breaks"]) == (good, [])
+    line = logged[-1]
+    metrics = seen.metrics(False)[1]
+    if serve == "whole":
+        assert (event["new"], event["refused"], event["differ"]) == (good, bad, 0)
+        assert line.startswith(f"WARNING revision {good}, as {bad} is served to none (")
+    else:
+        # Most nodes keep the earlier one, and db1 has the newest.
+        assert (event["new"], "refused" in event) == (good, False)
+        assert line.startswith(f"WARNING revision {good}, with the newest not served to web1, web2 (")
+    assert f"({held['problem']}): 0 of 3 nodes change, 0 break" in line
+    numbers = (metrics["nodes_held"], metrics["commit_refused"], metrics["nodes_failing"])
+    assert numbers == (2, int(serve == "whole"), 0)
+    # A held node has a pillar.
+    place: Any = SimpleNamespace(
+        opts={**opts, "ext_pillar": [{"reclass": settings}]}, with_grains=lambda settings, _: settings
+    )
+    [status] = _functions_fleet.status(place)["inventories"]
+    assert (status["revision"], status["failing"], status["nodes"]) == (good, 0, 3)
+    delivery = status["delivery"]
+    assert (delivery["fetched"], delivery["tested"], delivery["served"]) == (bad, bad, good)
+    assert (delivery["held"], delivery["is_served"]) == ([held], serve == "tested")
+    place = SimpleNamespace(settings=lambda *_: settings, earlier=lambda _: None, failed=pytest.fail)
+    answer = _functions_checks.validate_pillar(place)
+    begin = f"held: the pillar is of an earlier commit, as {bad} breaks the node: "
+    assert answer == {"db1": "", **dict.fromkeys(("web1", "web2"), begin + held["problem"])}
+    git_site.commit({"classes/c": "parameters: {a: 3}\n"})
+    event = seen.look(0)
+    assert event is not None
+    assert ("held" in event, "refused" in event, event["names"]) == (False, False, ["web1", "web2"])
+    assert logged[-1].startswith("INFO")
 
 
 def test_a_commit_of_files_as_they_are_is_a_revision(watch: _watch.Watch) -> None:
@@ -302,77 +394,181 @@ def logged() -> Iterator[list[str]]:
     logger.setLevel(level)
 
 
+def engine(settings: dict[str, Any], tmp_path: Path, runners: Any = None, **given: Any) -> _turns.Engine:
+    opts = {"ext_pillar": [{"reclass": settings}], "cache": "localfs", "__role": "master"}
+    opts["cachedir"] = str(tmp_path / "cache")
+    options = _turns.Options.of({"interval": 0.01, "settle": 0, **given})
+    return _turns.Engine(opts, runners or {}, options)
+
+
+def until(is_there: Callable[[], Any]) -> Any:
+    """What is there at last."""
+    end = time.monotonic() + 60
+    while not (found := is_there()):
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    return found
+
+
 def test_the_engine_outlives_an_inventory_that_cannot_be_read(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+    write: Write, tmp_path: Path, logged: list[str]
 ) -> None:
     base = write(SITE)
     away = tmp_path / "away"
-
-    def steps() -> Iterator[None]:
-        (base / "nodes").rename(away)
-        yield
-        yield
-        away.rename(base / "nodes")
-        write({"nodes/web1": "classes: [gone]"})
-        yield
-        yield
-        raise KeyboardInterrupt
-
-    step = steps()
-    # The pauses between two looks are of one second, those of a change of none.
-    sleep = lambda seconds: next(step) if seconds else None  # noqa: E731
-    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
-    options = {"ext_pillar": [{"reclass": {"inventory_base_uri": str(base)}}], "cache": "localfs"}
-    fired: list[tuple[dict[str, Any], str]] = []
-    with pytest.raises(KeyboardInterrupt):
-        _watch.run(
-            {**options, "cachedir": str(tmp_path / "cache"), "__role": "master"},
-            {},
-            lambda *event: fired.append(event),
-            {"interval": 1, "settle": 0},
-        )
-    [(event, tag)] = fired
-    assert (tag, event["breaks"]) == ("reclass/revision/new", ["web1"])
+    seen = engine({"inventory_base_uri": str(base)}, tmp_path)
+    [look] = seen.looks
+    look.take()
+    (base / "nodes").rename(away)
+    look.take()
+    look.take()
+    away.rename(base / "nodes")
+    write({"nodes/web1": "classes: [gone]"})
+    look.take()
+    look.take()
+    event = seen.events.get_nowait()
+    assert (event["breaks"], seen.events.empty()) == (["web1"], True)
     [failure] = [line for line in logged if "cannot be watched" in line]
     assert "directory-not-found" in failure
-    assert logged[-1].startswith("WARNING revision ")
-    assert logged[-1].endswith(": 1 of 3 nodes changes, 1 breaks")
+    assert logged[-1] == "INFO the inventory is watched again"
+    assert logged[-2].startswith("WARNING revision ")
+    assert logged[-2].endswith(": 1 of 3 nodes changes, 1 breaks")
+
+
+@pytest.mark.parametrize("error", [OSError(5, "no"), SystemExit(2), KeyError("x"), RefusedError("wrong")])
+def test_whatever_a_turn_raises_is_no_end_and_one_line(error: BaseException, logged: list[str]) -> None:
+    raised: list[BaseException | None] = [error, error, None, error, ValueError("other"), None, None]
+
+    def work() -> None:
+        if now := raised.pop(0):
+            raise now
+
+    turn = _turns.Turn(work, "it does not work", "it works again")
+    failed = []
+    while raised:
+        turn.take()
+        failed.append(bool(turn.failed))
+    assert failed == [True, True, False, True, True, False, False]
+    first = [line for line in logged if "ValueError" not in line]
+    assert [line == "INFO it works again" for line in first] == [False, True, False, True]
+
+
+def test_each_turn_goes_on_while_others_hang(write: Write, tmp_path: Path, logged: list[str]) -> None:
+    """A minion that does not answer, and an event bus that fails, hold neither looks nor metrics."""
+    release, asked = threading.Event(), threading.Event()
+
+    def execute(tgt: list[str], fun: str, **_: Any) -> dict[str, Any]:
+        if fun == "saltutil.refresh_pillar":
+            asked.set()
+            assert release.wait(60)
+        return minions()[1](tgt, fun)
+
+    metrics = tmp_path / "reclass.prom"
+    settings = {"inventory_base_uri": str(write(SITE)), "metrics_file": str(metrics)}
+    seen = engine(settings, tmp_path, {"salt.execute": execute}, refresh="affected")
+    fired: list[dict[str, Any]] = []
+
+    def fire(event: dict[str, Any], tag: str) -> None:
+        assert tag == "reclass/revision/new"
+        fired.append(event)
+        if len(fired) == 1:
+            raise OSError
+        if len(fired) == 3:
+            raise KeyboardInterrupt
+
+    def steps() -> None:
+        until(metrics.exists)
+        write({"nodes/web1": "parameters: {a: 1}"})
+        until(asked.is_set)
+        write({"nodes/web2": "parameters: {a: 1}"})
+        until(lambda: len(fired) == 2)
+        metrics.unlink()
+        until(metrics.exists)
+        assert not release.is_set()
+        write({"nodes/web2": "parameters: {a: 2}"})
+
+    others = set(threading.enumerate())
+    step = threading.Thread(target=steps, daemon=True)
+    with patch.object(_fleet, "accepted", return_value={"web1", "web2"}):
+        step.start()
+        with pytest.raises(KeyboardInterrupt):
+            seen.run(fire)
+        step.join(60)
+        assert [event["names"] for event in fired] == [["web1"], ["web2"], ["web2"]]
+        release.set()
+        # All of its threads end.
+        until(lambda: set(threading.enumerate()) <= others)
+    assert any("internal error (OSError)" in line for line in logged)
+
+
+def test_a_rollout_yields_to_a_newer_revision_which_takes_over_who_is_left(logged: list[str]) -> None:
+    asked, answer = minions()
+    names = MINIONS
+    event = {"names": names, "breaks": [], "removed": []}
+
+    def execute(tgt: list[str], fun: str, **given: Any) -> dict[str, Any]:
+        if fun == "saltutil.refresh_pillar" and tgt == ["a1"]:
+            rollout.events.put({"names": ["b1", "c1"], "breaks": [], "removed": ["b3"]})
+        return answer(tgt, fun, **given)
+
+    def refresh(*named: Any, **more: Any) -> dict[str, Any]:
+        return _fleet.refresh(*named, execute, {*MINIONS, "c1"}, ["a1"], 2, **more)
+
+    rollout = _turns.Rollout(refresh)
+    rollout.events.put(event)
+    rollout.work()
+    assert logged[-1] == "INFO pillars refreshed: 1; stopped: a newer revision is served"
+    assert rollout.left == {"a2", "b1", "b2", "b3"}
+    rollout.work()
+    assert logged[-1] == "INFO pillars refreshed: 4"
+    groups = [tgt for fun, tgt in asked if fun == "saltutil.refresh_pillar"]
+    assert groups == [["a1"], ["a2", "b1"], ["b2", "c1"]]
+    assert rollout.left == set()
+
+
+def test_a_refresh_that_fails_is_taken_over_by_the_next_one(logged: list[str]) -> None:
+    refreshed: list[list[str]] = []
+
+    def refresh(names: list[str], *_: Any, **__: Any) -> dict[str, Any]:
+        refreshed.append(names)
+        if len(refreshed) == 1:
+            raise RefusedError("no key can be read")
+        return {"minions": dict.fromkeys(names, "failed: no answer"), "refreshed": 0}
+
+    rollout = _turns.Rollout(refresh)
+    turn = _turns.Turn(rollout.work, "pillars cannot be refreshed", "pillars are refreshed again")
+    for name in ("a", "b", "c"):
+        rollout.events.put({"names": [name], "breaks": [], "removed": []})
+        turn.take()
+    # Who did not answer is drift, and not tried for ever.
+    assert refreshed == [["a"], ["a", "b"], ["c"]]
+    assert "ERROR pillars refreshed: 0; a: failed: no answer; b: failed: no answer" in logged
 
 
 def test_the_engine_says_once_that_it_cannot_write_and_reads_what_is_damaged(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+    write: Write, tmp_path: Path, logged: list[str]
 ) -> None:
     metrics = tmp_path / "prom/reclass.prom"
     settings = {"inventory_base_uri": str(write(SITE)), "metrics_file": str(metrics)}
-    opts = {"ext_pillar": [{"reclass": settings}], "cache": "localfs", "__role": "master"}
-    opts["cachedir"] = str(tmp_path / "cache")
+    seen = engine(settings, tmp_path)
     drift = tmp_path / "cache/reclass/drift.p"
     damaged = [b"\xc1", b"", b"\x93\x01\x02\x03", b"\x81\xa1a\xa1b", b"\x81\xa1a\x81\xaddrift_minions\xa1x"]
-
-    def steps() -> Iterator[None]:
-        # The folder of the metrics is not there, and then it is.
-        yield
-        yield
-        metrics.parent.mkdir()
-        yield
+    seen.looks[0].take()
+    # The folder of the metrics is not there, and then it is.
+    seen.metrics.take()
+    seen.metrics.take()
+    metrics.parent.mkdir()
+    seen.metrics.take()
+    assert "reclass_drift" not in metrics.read_text()
+    for content in damaged:
+        drift.write_bytes(content)
+        metrics.unlink()
+        seen.metrics.take()
+        seen.metrics.take()
+        assert "reclass_nodes" in metrics.read_text()
         assert "reclass_drift" not in metrics.read_text()
-        for content in damaged:
-            drift.write_bytes(content)
-            yield
-            yield
-            assert "reclass_nodes" in metrics.read_text()
-            assert "reclass_drift" not in metrics.read_text()
-            metrics.unlink()
-        _fleet.remember_drift(opts, str(tmp_path / "inventory"), 2)
-        yield
-        assert 'reclass_drift_minions{inventory="' in metrics.read_text()
-        raise KeyboardInterrupt
-
-    step = steps()
-    sleep = lambda seconds: next(step) if seconds else None  # noqa: E731
-    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
-    with pytest.raises(KeyboardInterrupt):
-        _watch.run(opts, {}, print, {"interval": 1, "settle": 0})
+    _fleet.remember_drift(seen.opts, str(tmp_path / "inventory"), 2)
+    seen.metrics.take()
+    assert 'reclass_drift_minions{inventory="' in metrics.read_text()
     lines = [line for line in logged if "metrics" in line]
     assert len(lines) == 2, lines
     assert lines[0].startswith("WARNING the metrics cannot be written: [Errno 2] ")
@@ -405,8 +601,8 @@ def test_a_wrong_option_of_the_engine_is_one_line_and_no_restart(
     def sleep(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_watch, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(_turns, "time", SimpleNamespace(sleep=sleep))
     with pytest.raises(KeyboardInterrupt):
-        _watch.run({}, {}, print, given)
+        _turns.run({}, {}, print, given)
     [line] = logged
     assert line.startswith(f"ERROR the engine watches nothing: {reason}")

@@ -36,6 +36,7 @@ _DIGEST = (
 )
 _CANARY = "'canary' must be a glob like 'web1*', a list of names, or a percentage like 5%, from 1%"
 _BATCH = "'batch' must be a number like 50, or a percentage like 10%, from 1%"
+YIELDED = "left out: a newer revision is served"
 _ERRORS = "{{ '_errors' in pillar }}"
 
 
@@ -222,9 +223,11 @@ def refresh(
     canary: Any = None,
     batch: Any = None,
     test: bool = False,
+    yields: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Refreshes the pillars of the connected minions among the nodes, in groups, until one fails.
 
+    ``yields`` is asked before each group whether the others are left out, as a newer revision is served.
     A node that breaks is left out: Salt would replace the pillar of its minion by one without reclass.
     """
     check_groups(canary, batch)
@@ -236,9 +239,12 @@ def refresh(
     there = connected({*names} - {*breaks}, keys, execute)
     groups = _groups(there, canary, batch)
     stopped = bool(_canaries(list(breaks), None if _is_share(canary) else canary))
+    left_out = "left out: another one failed"
     for group in groups:
+        if not stopped and yields():
+            stopped, left_out = True, YIELDED
         if stopped:
-            answers |= dict.fromkeys(group, "left out: another one failed")
+            answers |= dict.fromkeys(group, left_out)
         elif test:
             answers |= dict.fromkeys(group, "would be refreshed")
         else:

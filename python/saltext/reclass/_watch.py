@@ -6,30 +6,32 @@ node it has hashes, with a key that no other process knows.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import logging
-import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _check, _fleet, _metadata, _metrics, _revision
-from saltext.reclass._salt import RefusedError, describe, settings_of
+from saltext.reclass import _fleet, _metadata, _metrics, _revision
+from saltext.reclass._salt import settings_of
 from saltext.reclass.errors import ReclassError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-TAG = "reclass/revision/new"
 # Names in one event. An event goes through the memory of each process that listens.
 _NAMES = 1000
 # Names of nodes in a line of the log.
 _LOGGED = 10
+# How often a change may be followed by another one while it settles.
+_SETTLES = 10
+# How often all nodes are looked at, if something changes meanwhile. The next look finds the rest.
+_LOOKS = 3
 
 Hashes = dict[Any, bytes]
 """The hash of each value by its key."""
@@ -46,65 +48,52 @@ class Watch:
         self.stamp: Any = None
         self.revision = ""
         self.source = ""
-        self.held: list[dict[str, Any]] = []
-        self.trial: tuple[str, list[str]] | None = None
+        self.delivered: dict[str, Any] = {}
         self.nodes: dict[str, Hashes | None] = {}
         """The hashes of each node by its first keys; ``None`` for a node that has no pillar."""
         self.parts: dict[bytes, Hashes] = {}
         """The hashes within a mapping, by the hash of the mapping: most nodes share most of them."""
 
+    def test(self) -> None:
+        """Tests commits that were fetched. As long as this process does it, no request of a minion waits."""
+        inventory = _metadata.opened(self._settings())
+        inventory.test_revisions()
+        inventory.delivery()
+
     def look(self, settle: float) -> dict[str, Any] | None:
         """What changed since the last look. The first look only learns the state."""
         settings = self._settings()
         inventory = _metadata.opened(settings)
-        # As long as this process lives, no request of a minion waits for a test.
-        inventory.test_revisions()
         stamp = self._stamp(settings, inventory)
         if stamp == self.stamp:
             return None
-        # Several files of one change are not written at once.
-        while self.stamp is not None:
+        # Several files of one change are not written at once. Some folders are never at rest.
+        for _ in range(0 if self.stamp is None else _SETTLES):
             time.sleep(settle)
             earlier, stamp = stamp, self._stamp(settings, inventory)
             if stamp == earlier:
                 break
-        is_first, old, before = self.stamp is None, self.revision, (self.nodes, self.parts)
-        delivery = inventory.delivery() or {"held": []}
-        held_before, self.held = self.held, delivery["held"]
-        trial_before, self.trial = self.trial, _trial(delivery)
-        state = inventory.state()
-        self.nodes, self.parts = self._look_at_nodes(settings, inventory)
-        self.revision = state["revision"]
-        self.source = _revision.source(state)
-        self.stamp = stamp
+        nodes, parts = self.nodes, self.parts
+        # Of many nodes a look takes long. Its end is to be the state that minions get then.
+        for _ in range(_LOOKS):
+            nodes, parts = self._look_at_nodes(settings, inventory, parts)
+            seen, stamp = stamp, self._stamp(settings, inventory)
+            if stamp == seen:
+                break
+        state, delivered = inventory.state(), _delivered(inventory.delivery())
+        old, known, is_first = self.revision, (self.revision, self.delivered), self.stamp is None
+        change = changed(self.nodes, self.parts, nodes, parts)
+        self.nodes, self.parts, self.stamp, self.delivered = nodes, parts, seen, delivered
+        self.revision, self.source = state["revision"], _revision.source(state)
         if is_first:
             failing = sum(hashes is None for hashes in self.nodes.values())
-            log.info(
-                "revision %s: %s nodes, %s without a pillar", self.revision, f"{len(self.nodes):,}", failing
-            )
+            sentence = f"{len(self.nodes):,} nodes, {failing} without a pillar"
+            _log(self.revision, delivered, failing, sentence)
             return None
-        change = changed(*before, self.nodes, self.parts)
-        known = (old, held_before, trial_before)
-        if (self.revision, self.held, self.trial) == known and not change["differ"]:
+        if (self.revision, delivered) == known and not change["differ"]:
             return None
-        sentence = _sentence(change)
-        log.log(
-            logging.WARNING if change["breaks"] else logging.INFO,
-            "revision %s%s: %s",
-            self.revision,
-            _on_trial(self.trial),
-            sentence,
-        )
-        return {
-            "source": self.source,
-            "old": old,
-            "new": self.revision,
-            **change,
-            # The setting `serve` keeps these nodes from the newest commit.
-            **({"held": self.held} if self.held else {}),
-            # The setting `canary` gives it to these nodes first.
-            **({"trial": dict(zip(("revision", "nodes"), self.trial, strict=True))} if self.trial else {}),
-        }
+        _log(self.revision, delivered, len(change["breaks"]), _sentence(change))
+        return {"source": self.source, "old": old, "new": self.revision, **change, **delivered}
 
     def metrics(self, failed: bool) -> tuple[str | None, dict[str, Any]]:
         """The file for the metrics, and those of this inventory. After a failed look no node has a pillar."""
@@ -131,12 +120,12 @@ class Watch:
             (state["source"], state["commits"] or state["fetched"]) for state in inventory.fetch_states()
         ]
         files = [(path, *_stat(path)) for path in _revision.files(inventory)]
-        delivery = inventory.delivery() or {"held": []}
-        decided = [delivery.get(name) for name in ("tested", "served", "held")]
-        return states, files, _revision.checked_out(settings), decided, _trial(delivery)
+        delivery = inventory.delivery() or {}
+        decided = [delivery.get(name) for name in ("tested", "served")], _delivered(delivery)
+        return states, files, _revision.checked_out(settings), decided
 
     def _look_at_nodes(
-        self, settings: Mapping[str, Any], inventory: Any
+        self, settings: Mapping[str, Any], inventory: Any, known_parts: Mapping[bytes, Hashes]
     ) -> tuple[dict[str, Hashes | None], dict[bytes, Hashes]]:
         grains: Mapping[str, Any] = {}
         if settings.get("grains") or settings.get("trusted_grains"):
@@ -152,7 +141,7 @@ class Watch:
             nodes[name] = hashes = {key: self._hash(value) for key, value in pillar.items()}
             for hash_, value in zip(hashes.values(), pillar.values(), strict=True):
                 if isinstance(value, Mapping) and hash_ not in parts:
-                    known = self.parts.get(hash_)
+                    known = known_parts.get(hash_)
                     parts[hash_] = known or {key: self._hash(inner) for key, inner in value.items()}
         return nodes, parts
 
@@ -217,119 +206,9 @@ def bounded(event: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**event, **cut, "file": str(path)}
 
 
-@dataclass
-class Options:
-    """The options of the engine."""
-
-    interval: Any = 5
-    settle: Any = 2
-    refresh: Any = None
-    canary: Any = None
-    batch: Any = None
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
-        """The options as the configuration has them."""
-        known = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in known:
-                similar = difflib.get_close_matches(name, known, n=1)
-                raise RefusedError(
-                    f"no option {name!r}" + "".join(f"; {one!r} is similar" for one in similar)
-                )
-        options = cls(**given)
-        options.interval = _seconds("interval", options.interval)
-        options.settle = _seconds("settle", options.settle)
-        if options.refresh not in (None, "affected"):
-            raise RefusedError(f"'refresh' must be 'affected' or not there, not {options.refresh!r}")
-        _fleet.check_groups(options.canary, options.batch)
-        return options
-
-
-def _seconds(name: str, given: Any) -> float:
-    """A number of seconds, from 0."""
-    try:
-        found = float("nan" if isinstance(given, bool) else given)
-    except (TypeError, ValueError):
-        found = math.nan
-    if not 0 <= found < math.inf:
-        raise RefusedError(f"'{name}' must be a number of seconds, not {given!r}")
-    return found
-
-
-def _options(given: Mapping[str, Any]) -> Options:
-    """The options; with a wrong one, this process does nothing more."""
-    try:
-        return Options.of(given)
-    except RefusedError as error:
-        log.error("the engine watches nothing: %s", error)
-    while True:
-        # Salt would start a process that ends again and again.
-        time.sleep(3600)
-
-
-def run(
-    opts: Mapping[str, Any],
-    runners: Mapping[str, Any],
-    fire: Callable[[dict[str, Any], str], Any],
-    given: Mapping[str, Any],
-) -> None:
-    """Looks at all inventories of the master, until its process ends."""
-    options = _options(given)
-    watches = [Watch(given, opts, runners) for _, given in _check.configured(opts)]
-    failed: dict[Watch, str] = {}
-    unwritten = False
-    while True:
-        for watch in watches:
-            try:
-                event = watch.look(options.settle)
-                failed.pop(watch, None)
-                if event is None:
-                    continue
-                fire(bounded(event, Path(str(opts["cachedir"]), "reclass")), TAG)
-                if options.refresh:
-                    execute, keys = runners["salt.execute"], _fleet.accepted(opts)
-                    groups = (options.canary, options.batch)
-                    _report(_fleet.refresh(event["names"], event["breaks"], execute, keys, *groups))
-            except (KeyboardInterrupt, SystemExit, GeneratorExit):
-                raise
-            except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and the next look may work
-                if failed.get(watch) != str(error):
-                    failed[watch] = str(error)
-                    describe(error, "the inventory cannot be watched: ")
-        try:
-            _write_metrics(opts, watches, failed)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - as above
-            if not unwritten:
-                # The log may be on the disk that is full.
-                is_known = isinstance(error, (OSError, ReclassError, RefusedError))
-                reason = error if is_known else describe(error)
-                log.warning("the metrics cannot be written: %s", reason)
-            unwritten = True
-        else:
-            if unwritten:
-                log.info("the metrics are written again")
-            unwritten = False
-        time.sleep(options.interval)
-
-
-def _write_metrics(opts: Mapping[str, Any], watches: list[Watch], failed: Mapping[Watch, str]) -> None:
-    """Writes the metrics of all inventories that name the same file together."""
-    files: dict[str, list[dict[str, Any]]] = {}
-    for watch in watches:
-        path, found = watch.metrics(watch in failed)
-        if path and watch.revision:
-            files.setdefault(path, []).append(found)
-    for path, inventories in files.items():
-        _metrics.write(path, {**_metrics.summed(opts), "inventories": inventories})
-
-
-def _report(done: Mapping[str, Any]) -> None:
-    failed = [f"{name}: {answer}" for name, answer in done["minions"].items() if answer.startswith("failed")]
-    level = logging.ERROR if failed else logging.INFO
-    log.log(level, "pillars refreshed: %s%s", done["refreshed"], "".join(f"; {text}" for text in failed))
+def _log(revision: str, delivered: Mapping[str, Any], breaks: int, sentence: str) -> None:
+    level = logging.WARNING if breaks or "held" in delivered else logging.INFO
+    log.log(level, "revision %s%s: %s", revision, _beside(delivered), sentence)
 
 
 def _sentence(change: Mapping[str, Any]) -> str:
@@ -340,19 +219,37 @@ def _sentence(change: Mapping[str, Any]) -> str:
     )
 
 
-def _on_trial(trial: tuple[str, list[str]] | None) -> str:
-    """What is on trial, for a line of the log."""
-    if trial is None:
-        return ""
-    revision, nodes = trial
-    more = [f"{len(nodes) - _LOGGED} more"] if len(nodes) > _LOGGED else []
-    return f", with {revision} on trial for {', '.join([*nodes[:_LOGGED], *more]) or 'no node'}"
-
-
-def _trial(delivery: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """The revision on trial with its nodes."""
+def _delivered(delivery: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What minions have beside the revision of most, in the words of an event."""
+    delivery = delivery or {}
     trial = delivery.get("trial")
-    return (trial["revision"], trial["nodes"]) if trial else None
+    return {
+        # The setting `serve` keeps these nodes from the newest commit, or all of them.
+        **({"held": delivery["held"]} if delivery.get("held") else {}),
+        **({"refused": delivery["tested"]} if not delivery.get("is_served", True) else {}),
+        # The setting `canary` gives it to these nodes first.
+        **({"trial": {name: trial[name] for name in ("revision", "nodes")}} if trial else {}),
+    }
+
+
+def _beside(delivered: Mapping[str, Any]) -> str:
+    """The same, for a line of the log."""
+    held = delivered.get("held", [])
+    told = ""
+    if refused := delivered.get("refused"):
+        told += f", as {refused} is served to none"
+    elif held:
+        told += f", with the newest not served to {_listed(_fleet.names_held(delivered))}"
+    if held:
+        told += f" ({held[0]['problem']})"
+    if trial := delivered.get("trial"):
+        told += f", with {trial['revision']} on trial for {_listed(trial['nodes'])}"
+    return told
+
+
+def _listed(nodes: list[str]) -> str:
+    more = [f"{len(nodes) - _LOGGED} more"] if len(nodes) > _LOGGED else []
+    return ", ".join([*nodes[:_LOGGED], *more]) or "no node"
 
 
 def _stat(path: Path) -> tuple[int, ...]:
