@@ -500,6 +500,44 @@ def test_each_turn_goes_on_while_others_hang(write: Write, tmp_path: Path, logge
     assert any("internal error (OSError)" in line for line in logged)
 
 
+def test_a_commit_is_tested_while_a_look_hangs(
+    git_site: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git_site.commit({"nodes/web1": "classes: [c]\n", "classes/c": "parameters: {a: 1}\n"})
+    release, hangs = threading.Event(), threading.Event()
+
+    def look(_: Any, settle: float) -> dict[str, Any] | None:
+        if hangs.is_set():
+            return {"names": [], "breaks": [], "removed": [], "paths": {}}
+        hangs.set()
+        assert release.wait(60)
+        return None
+
+    monkeypatch.setattr(_watch.Watch, "look", look)
+    settings = {**git_site.settings, "serve": "tested"}
+    seen = engine(settings, tmp_path)
+    served = Inventory(**settings)
+    tested: list[Any] = []
+
+    def steps() -> None:
+        until(hangs.is_set)
+        git_site.commit({"classes/c": "parameters: {a: 2}\n"})
+        newest = f"{git_site.git('rev-parse', '--short=8', 'HEAD')} of master"
+        # This asks for what is known and tests nothing.
+        tested.append(until(lambda: (served.last_delivery() or {}).get("tested") == newest))
+        release.set()
+
+    def fire(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    step = threading.Thread(target=steps, daemon=True)
+    step.start()
+    with pytest.raises(KeyboardInterrupt):
+        seen.run(fire)
+    step.join(60)
+    assert tested == [True]
+
+
 def test_a_rollout_yields_to_a_newer_revision_which_takes_over_who_is_left(logged: list[str]) -> None:
     asked, answer = minions()
     names = MINIONS
