@@ -250,6 +250,10 @@ impl ServeRule {
             |record: &&Arc<Record>| known.record.as_ref().is_some_and(|it| Arc::ptr_eq(it, record));
         if let Some(record) = record.filter(|record| !is_known(record)) {
             let given = record.served.get(&self.key);
+            if given == Some(&Json::Null) {
+                // It was forgotten on purpose.
+                known.decision = None;
+            }
             let given = given.and_then(|given| serde_json::from_value::<Decision>(given.clone()).ok());
             match given {
                 Some(given) if known.decision.as_deref() != Some(&given) => {
@@ -285,7 +289,7 @@ impl ServeRule {
         let is_new = before.is_none_or(|before| before.most() != decision.most());
         decision.began = if is_new { Some(Moment::now()) } else { before.and_then(|before| before.began) };
         failpoint("a decision is written");
-        let written = self.write(repository, before, Some(&decision))?;
+        let written = self.write(repository, before, &decision)?;
         failpoint("a decision was written");
         let decision = Arc::new(written.unwrap_or(decision));
         let mut known = self.known.lock();
@@ -293,14 +297,14 @@ impl ServeRule {
         Ok(decision)
     }
 
-    /// Writes or removes the decision. Returns another one that is there in place of `before`.
+    /// Writes the decision. Returns another one that is there in place of `before`.
     fn write(
         &self,
         repository: &Repository,
         before: Option<&Decision>,
-        decision: Option<&Decision>,
+        decision: &Decision,
     ) -> Result<Option<Decision>> {
-        let json = decision.map(serde_json::to_value).transpose();
+        let json = serde_json::to_value(decision);
         let json = json.map_err(|error| repository.unusable(error.to_string()))?;
         let mut other = None;
         repository.change_record(WAIT, |record| {
@@ -311,10 +315,7 @@ impl ServeRule {
             }
             // A decision about other commits is as good as one that was never lost.
             record.distrusted &= before.is_none();
-            match json {
-                Some(json) => drop(record.served.insert(self.key.clone(), json)),
-                None => drop(record.served.remove(&self.key)),
-            }
+            record.served.insert(self.key.clone(), json);
             true
         })?;
         Ok(other)
@@ -376,10 +377,12 @@ pub(super) fn forget(settings: &Settings) -> Result<()> {
     let locations = TreeLocations::of(&settings, None).unwrap_or_default();
     let Some(first) = locations.repositories.first() else { return Ok(()) };
     let key = key(&locations);
-    if first.known_record().is_none_or(|record| !record.served.contains_key(&key)) {
+    let is_decided = |record: &Record| record.served.get(&key).is_some_and(|decision| !decision.is_null());
+    if !first.known_record().is_some_and(|record| is_decided(&record)) {
         return Ok(());
     }
-    first.change_record(WAIT, |record| record.served.remove(&key).is_some())
+    // A process that remembers the decision does not take it for lost.
+    first.change_record(WAIT, |record| record.served.insert(key, Json::Null).is_some())
 }
 
 /// The repositories and their trees, however the settings write them.

@@ -222,11 +222,11 @@ def _sentence(change: Mapping[str, Any]) -> str:
 def _delivered(delivery: Mapping[str, Any] | None) -> dict[str, Any]:
     """What minions have beside the revision of most, in the words of an event."""
     delivery = delivery or {}
-    trial = delivery.get("trial")
+    held, trial = delivery.get("held"), delivery.get("trial")
     return {
         # The setting `serve` keeps these nodes from the newest commit, or all of them.
-        **({"held": delivery["held"]} if delivery.get("held") else {}),
-        **({"refused": delivery["tested"]} if not delivery.get("is_served", True) else {}),
+        **({"held": held} if held else {}),
+        **({"refused": delivery["tested"]} if held and not delivery["is_served"] else {}),
         # The setting `canary` gives it to these nodes first.
         **({"trial": {name: trial[name] for name in ("revision", "nodes")}} if trial else {}),
     }
