@@ -46,7 +46,6 @@ mod engine;
 mod evaluate;
 mod model;
 mod output;
-#[cfg(feature = "validation")]
 pub mod serve;
 mod storage;
 mod yaml;

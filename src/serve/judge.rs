@@ -126,7 +126,7 @@ fn decide(
     let refused =
         Decision { tested: tested.clone(), problems: problems.clone(), first: Vec::new(), ..base.clone() };
     // A node that is gone is gone in its commits too.
-    let targets = names.iter().map(|node| node.to_string()).chain(base.nodes.keys().cloned());
+    let targets = names.iter().map(ToString::to_string).chain(base.nodes.keys().cloned());
     let target = |node: String| {
         let commits = if broken.contains_key(&node) { base.commits_of(&node) } else { tested };
         (node, commits.clone())

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::rule::ServeRule;
 use super::served::Served;
+#[cfg(feature = "validation")]
 use crate::analysis::{pillars, violations};
 use crate::base::error::{Error, Fault, Kind, Result, Warning, concise_warning, truncate_unless_grouped};
 use crate::base::path::split_path;
@@ -261,7 +262,15 @@ pub(super) fn answer(
     Ok((info, None))
 }
 
+/// Without schemas, as in a library that is built without them, nothing breaks one.
+#[cfg(not(feature = "validation"))]
+#[expect(clippy::unnecessary_wraps, reason = "as where there are schemas")]
+fn check_schemas(_: &mut Database, _: &Settings, _: &Request, _: &NodeInfo) -> Result<Vec<Warning>> {
+    Ok(Vec::new())
+}
+
 /// Refuses a pillar that breaks a schema, or returns what breaks it, as the setting `schema_check` says.
+#[cfg(feature = "validation")]
 fn check_schemas(
     database: &mut Database,
     settings: &Settings,

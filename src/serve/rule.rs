@@ -102,7 +102,7 @@ impl ServeRule {
             whole: &*settings.serve == "whole",
             canary,
             canary_for: Duration::from_secs(settings.canary_for.into()),
-            from: settings.serve_from.clone().map(Text::from),
+            from: settings.serve_from.clone(),
             known: Mutex::default(),
         }))
     }
@@ -257,7 +257,7 @@ impl ServeRule {
             let given = given.and_then(|given| serde_json::from_value::<Decision>(given.clone()).ok());
             match given {
                 Some(given) if known.decision.as_deref() != Some(&given) => {
-                    known.decision = Some(Arc::new(given))
+                    known.decision = Some(Arc::new(given));
                 }
                 Some(_) => {}
                 None => return (known.decision.clone(), false),

@@ -19,6 +19,7 @@ const NAMED: usize = 10;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
+    /// The state that most nodes get.
     #[serde(flatten)]
     pub state: ServedState,
     /// The way of the newest commits to the minions, if commits are tested (`serve`).

@@ -344,7 +344,7 @@ mod tests {
         // Within one start of the system, nobody who sets the clock ends a trial or makes it longer.
         let (day, start) = (Duration::from_secs(86_400), Moment { clock: now.clock, uptime, boot: 7 });
         for clock in [now.clock + day, now.clock - day, now.clock] {
-            let (then, age) = (Moment { clock, ..now }, now.uptime - uptime);
+            let (then, age) = (Moment { clock, ..now }, now.uptime.saturating_sub(uptime));
             assert_eq!(Moment { boot: 7, ..then }.elapsed_since(start), age);
             assert_eq!(
                 Moment { boot: 8, ..now }.elapsed_since(Moment { clock: now.clock - day, ..start }),

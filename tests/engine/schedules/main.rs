@@ -59,7 +59,7 @@ use std::sync::Arc;
 
 use reclass::internals::model::layer;
 use reclass::internals::model::slot::{MapSlot, Slot};
-use reclass::internals::{evaluate, model, storage};
+use reclass::internals::{evaluate, model};
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Value};
 

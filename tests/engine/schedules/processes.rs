@@ -82,11 +82,13 @@ impl Served {
 
     /// As in the engine.
     pub fn paths_hold(&self) -> bool {
-        true
+        !self.settings.inventory_base_uri.as_ref().is_some_and(|base| base.is_empty())
     }
 
     /// As in the engine.
-    pub fn forget(&self) {}
+    pub fn forget(&self) {
+        drop(self.work.try_lock());
+    }
 
     /// As in the engine.
     pub fn adopt(&self) -> bool {
