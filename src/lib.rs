@@ -87,6 +87,8 @@ pub mod files {
     pub use crate::engine::files::duplicate_keys;
     pub use crate::storage::access_error::reason_unwritable;
     pub use crate::storage::fs::{display, percent_encoded, read, real, real_relative, reason, roots};
+    #[cfg(unix)]
+    pub use crate::storage::outside::replace_below;
 }
 
 /// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.

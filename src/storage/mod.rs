@@ -11,6 +11,8 @@ pub mod git;
 pub mod list;
 pub mod location;
 pub(crate) mod os;
+#[cfg(unix)]
+pub mod outside;
 pub mod overlay;
 pub mod path_context;
 mod permissions;

@@ -21,7 +21,7 @@ use super::{beneath, permissions};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
 use crate::storage::git::exclude_file;
-use crate::storage::os::unix::fs::MetadataExt;
+use crate::storage::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 
 /// The lock file in the root folder of a tree. It is hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
@@ -232,7 +232,8 @@ fn exclude_from_git(folder: &Path) {
         return;
     }
     let line_break = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
-    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let file = fs::OpenOptions::new().create(true).append(true).custom_flags(flags).open(path);
     let _ = file.and_then(|mut file| file.write_all(format!("{line_break}{LOCK}\n").as_bytes()));
 }
 

@@ -438,3 +438,21 @@ fn the_environment_can_be_chosen() {
     let output = run(place.path(), &["-b", "a", "-n", "n", "-e", "dev", "-o", "json"]);
     assert!(text(&output.stdout).contains("\"environment\": \"dev\""), "{}", text(&output.stderr));
 }
+
+#[test]
+fn snapshots_are_not_written_through_a_link() {
+    let directory = workplace();
+    let (base, elsewhere) = (directory.path().join("a"), directory.path().join("elsewhere"));
+    fs::create_dir_all(base.join("tests")).unwrap();
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::write(base.join("tests/n.yml"), "- {name: a, node: n, expect: {which: snapshot}}\n").unwrap();
+    symlink(&elsewhere, base.join("tests/snapshots")).unwrap();
+    let arguments = ["test", "-b", "a", "--snapshot"];
+    let output = run(directory.path(), &arguments);
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(code(&output) != 0 && said.contains("'snapshots' is no folder, or a symbolic link"), "{said}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    fs::remove_file(base.join("tests/snapshots")).unwrap();
+    assert_eq!(code(&run(directory.path(), &arguments)), 0);
+    assert!(base.join("tests/snapshots/n.yml").is_file());
+}

@@ -2,13 +2,12 @@
 //! does not write them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::files::{display, reason_unwritable};
+use reclass::files::{display, reason_unwritable, replace_below};
 
 use crate::process::environment;
 
@@ -42,14 +41,14 @@ impl OutputFolder {
         folders.into_iter().find(is_no_folder).or_else(|| is_there(name).then_some(name))
     }
 
-    /// Writes a file; the name may contain folders. Readers see either the old or the new file. A file that
-    /// holds these bytes already is not touched.
+    /// Writes a file; the name may contain folders, but no links in place of them. Readers see either the old or the
+    /// new file. A file that holds these bytes already is not touched.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.0.join(name);
         if fs::read(&path).is_ok_and(|old| old == bytes) {
             return Ok(());
         }
-        replace(&path, bytes).map_err(|error| unwritable(&path, &error))
+        replace_below(&self.0, name.as_ref(), bytes).map_err(|error| unwritable(&path, &error))
     }
 }
 
@@ -157,19 +156,6 @@ pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
     let there = path.ancestors().find_map(|path| path.canonicalize().ok());
     let real = |folder: &PathBuf| folder.canonicalize().ok();
     there.is_some_and(|there| folders.iter().filter_map(real).any(|folder| there.starts_with(folder)))
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".reclass-")
-        // The umask reduces these permissions.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {

@@ -18,6 +18,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from saltext.reclass._files import replace
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -153,7 +155,7 @@ def _folder(opts: Mapping[str, Any]) -> Path:
 def _opened(path: Path, mode: int = fcntl.LOCK_SH) -> _Counters:
     """The counters of a file, locked. A file that was removed while this process waited is made again."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, mode)
             if os.fstat(file).st_nlink:
@@ -198,7 +200,7 @@ def _living(folder: Path, total: _Counters) -> Iterator[tuple[list[int], dict[st
         if not path.name.isdigit():
             continue
         try:
-            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             continue
         try:
@@ -283,9 +285,7 @@ def _quoted(label: str) -> str:
 
 def write(path: str, stats: Mapping[str, Any]) -> None:
     """Replaces the file for node_exporter, which reads files that end with ``.prom``."""
-    new = f"{path}.new"
-    Path(new).write_text(text(stats), encoding="utf-8")
-    os.replace(new, path)
+    replace(path, text(stats).encode())
 
 
 def of_inventory(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import secrets
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import _fleet, _metadata, _metrics, _revision
+from saltext.reclass._files import replace
 from saltext.reclass._salt import settings_of
 from saltext.reclass.errors import ReclassError
 
@@ -194,11 +194,8 @@ def bounded(event: dict[str, Any], folder: Path) -> dict[str, Any]:
         return event
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / "revision.json"
-    new = path.with_suffix(".new")
     # Only the master may know which nodes there are.
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(event, file)
-    os.replace(new, path)
+    replace(path, json.dumps(event).encode(), 0o600)
     cut = {
         name: type(event[name])(list(event[name].items() if name == "paths" else event[name])[:_NAMES])
         for name in lists

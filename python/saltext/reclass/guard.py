@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 import saltext.reclass
+from saltext.reclass._files import replace
 
 _MODULES = ("pillar/reclass_adapter.py", "tops/reclass_adapter.py")
 
@@ -31,9 +32,7 @@ def main() -> None:
     try:
         for source, copy in copies(folder):
             copy.parent.mkdir(parents=True, exist_ok=True)
-            new = copy.with_suffix(".new")
-            new.write_bytes(source.read_bytes())
-            os.replace(new, copy)
+            replace(copy, source.read_bytes())
     except OSError as error:
         parser.exit(74, f"cannot write into '{folder}': {error.strerror}\n")
     print(f"module_dirs:\n  - {folder}")

@@ -72,10 +72,11 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     Ok(Printout { text: printed(question, &report, &current), found, hints, ..Printout::default() })
 }
 
+/// Writes a file of snapshots. Its folder may be missing, and must not be a link.
 fn write(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().map(reclass::files::display).unwrap_or_default();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    OutputFolder::make(&folder)?.put(&name, text.as_bytes())
+    let tests = path.ancestors().nth(2).unwrap_or(Path::new(""));
+    let name = path.strip_prefix(tests).unwrap_or(path).to_string_lossy();
+    OutputFolder::make(&reclass::files::display(tests))?.put(&name, text.as_bytes())
 }
 
 fn printed(question: &OpenInvocation<'_>, report: &TestReport, current: &Path) -> String {
