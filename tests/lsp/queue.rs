@@ -101,3 +101,49 @@ fn findings_follow_their_lines_until_the_check() {
         !editor.status.is_empty()
     });
 }
+
+/// All requests that the server knows.
+const REQUESTS: [&str; 18] = [
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+    "reclass/nodes",
+    "textDocument/codeAction",
+    "textDocument/codeLens",
+    "textDocument/completion",
+    "textDocument/definition",
+    "textDocument/documentLink",
+    "textDocument/documentSymbol",
+    "textDocument/hover",
+    "textDocument/inlayHint",
+    "textDocument/prepareCallHierarchy",
+    "textDocument/prepareRename",
+    "textDocument/references",
+    "textDocument/rename",
+    "textDocument/semanticTokens/full",
+    "workspace/executeCommand",
+    "workspace/symbol",
+];
+
+#[test]
+fn odd_parameters_are_refused_without_an_internal_error() {
+    let mut editor = Editor::open("=== nodes/n.yml\nparameters: {$0a: 1}\n").checked();
+    let uri = editor.uri("nodes/n.yml");
+    for method in REQUESTS {
+        for params in [
+            json!(null),
+            json!("secret"),
+            json!(5),
+            json!([]),
+            json!([{}]),
+            json!({}),
+            json!({ "item": "secret", "textDocument": 5, "query": [], "arguments": 5, "command": {} }),
+            json!({ "item": { "uri": uri }, "textDocument": [], "command": "reclass.extractClass", "arguments": [5] }),
+            json!({ "textDocument": { "uri": uri }, "position": "secret", "range": [], "newName": 5 }),
+        ] {
+            let answer = editor.answer(method, params.clone());
+            let code = answer["error"]["code"].as_i64();
+            assert!(code.is_none_or(|code| code == -32602 || code == -32601), "{method} {params}: {answer}");
+            assert!(!answer.to_string().contains("secret"), "{method} {params}: {answer}");
+        }
+    }
+}

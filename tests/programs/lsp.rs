@@ -133,3 +133,69 @@ fn an_editor_that_closes_its_pipes_is_no_error() {
         assert!(done.status.success(), "{}", done.status);
     }
 }
+
+/// The server of an editor, with its pipes, after the first messages.
+fn begun() -> (std::process::Child, ChildStdin, BufReader<ChildStdout>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    let params = json!({ "capabilities": {} });
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+    receive(&mut output, |message| message["id"] == 1);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    (server, input, output)
+}
+
+#[test]
+fn a_malformed_message_is_answered_and_the_next_one_is_read() {
+    let (server, mut input, mut output) = begun();
+    let bodies: [&[u8]; 5] = [b"{\"secret", b"{}", b"[{}]", b"\xff\xfesecret", b"null"];
+    for (number, body) in bodies.into_iter().enumerate() {
+        write!(input, "Content-Length: {}\r\n\r\n", body.len()).unwrap();
+        input.write_all(body).unwrap();
+        let answer = receive(&mut output, |message| message["error"]["code"] == -32700);
+        assert!(answer["id"].is_null() && !answer.to_string().contains("secret"), "{answer}");
+        send(&mut input, &json!({ "jsonrpc": "2.0", "id": number + 10, "method": "none" }));
+        let answer = receive(&mut output, |message| message["id"] == number + 10);
+        assert_eq!(answer["error"]["code"], -32601);
+    }
+    send(&mut input, &json!({ "jsonrpc": "2.0", "id": 2, "method": "shutdown" }));
+    receive(&mut output, |message| message["id"] == 2);
+    send(&mut input, &json!({ "jsonrpc": "2.0", "method": "exit" }));
+    let done = server.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), String::from_utf8(done.stderr).unwrap()), (Some(0), String::new()));
+}
+
+#[test]
+fn a_message_that_is_too_long_ends_the_server_with_a_sentence() {
+    let (server, mut input, mut output) = begun();
+    input.write_all(b"Content-Length: 99999999999999\r\n\r\n{\"secret").unwrap();
+    let answer = receive(&mut output, |message| message["error"]["code"] == -32700);
+    assert_eq!(answer["error"]["message"], "a message has more than 64 MiB");
+    let done = server.wait_with_output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("a message has more than 64 MiB") && !said.contains("secret"), "{said}");
+}
+
+/// The first message can hold texts too.
+#[test]
+fn an_editor_that_begins_otherwise_reads_nothing_of_its_message() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for first in [
+        json!({ "jsonrpc": "2.0", "id": 1, "result": "secret" }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": "secret" }),
+    ] {
+        let mut server = command.spawn().unwrap();
+        let mut input = server.stdin.take().unwrap();
+        send(&mut input, &first);
+        drop(input);
+        let done = server.wait_with_output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains("did not begin with") && !said.contains("secret"), "{said}");
+    }
+}

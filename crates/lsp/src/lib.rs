@@ -5,7 +5,8 @@
 //!
 //! | file | task |
 //! |---|---|
-//! | `server` | reads messages, keeps documents, dispatches requests |
+//! | `stdio` | bytes into messages, and messages into bytes |
+//! | `server` | takes messages, keeps documents, dispatches requests |
 //! | `client` | what the client can do, and what the server tells it of itself |
 //! | `checker` | runs lint in a thread of its own, after a pause |
 //! | `places` | the places of findings while the text changes |
@@ -18,6 +19,7 @@ mod checker;
 mod client;
 mod places;
 mod server;
+mod stdio;
 mod text;
 mod workspace;
 
@@ -25,7 +27,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crossbeam_channel::unbounded;
+use crossbeam_channel::{bounded, unbounded};
 use lsp_server::Connection;
 use reclass::error::Result;
 use reclass::lint::OptionsFile;
@@ -55,17 +57,21 @@ pub fn serve(connection: &Connection, find: Find) -> std::result::Result<(), Str
 
 /// Serves the editor at the other end of standard input and output.
 pub fn serve_stdio(find: Find) -> std::result::Result<(), String> {
-    let (Connection { sender, receiver }, threads) = Connection::stdio();
-    // The server looks at all messages that wait. The channel of standard input holds none of them.
-    let (arrived, waiting) = unbounded();
+    // The server looks at all messages that wait; those to the editor wait until it reads.
+    let ((arrived, receiver), (sender, leaving)) = (unbounded(), bounded(0));
     std::thread::scope(|scope| {
-        scope.spawn(move || receiver.into_iter().try_for_each(|message| arrived.send(message)));
-        let done = serve(&Connection { sender, receiver: waiting }, find);
-        match threads.join() {
-            // An editor that died has closed its pipes, perhaps in the middle of a message.
-            Err(error) if !is_gone(error.kind()) => Err(error.to_string()),
-            _ => done,
+        let read = move || stdio::read(&mut std::io::stdin().lock(), &arrived, stdio::write_value);
+        let threads = [scope.spawn(read), scope.spawn(move || stdio::write(&leaving))];
+        let done = serve(&Connection { sender, receiver }, find);
+        for thread in threads {
+            match thread.join() {
+                // An editor that died has closed its pipes, perhaps in the middle of a message.
+                Ok(Err(error)) if !is_gone(error.kind()) => return Err(error.to_string()),
+                Ok(_) => {}
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
         }
+        done
     })
 }
 

@@ -45,8 +45,11 @@ const GOODBYE: Duration = Duration::from_secs(30);
 
 /// Serves one editor.
 pub fn serve(connection: &Connection, find: Find) -> Result<(), String> {
-    let (id, params) = connection.initialize_start().map_err(|error| error.to_string())?;
-    let params: InitializeParams = serde_json::from_value(params).map_err(|error| error.to_string())?;
+    // The errors of `lsp-server` have the message that came.
+    let odd = |what: &str| format!("the editor did not begin with {what}");
+    let (id, params) = connection.initialize_start().map_err(|_| odd("'initialize'"))?;
+    let params: InitializeParams =
+        serde_json::from_value(params).map_err(|_| odd("parameters of 'initialize'"))?;
     let encoding = client::encoding(&params);
     // Off unless the client asks: a value behind each reference is noisy.
     let options = params.initialization_options.as_ref();
@@ -55,7 +58,7 @@ pub fn serve(connection: &Connection, find: Find) -> Result<(), String> {
         "capabilities": client::capabilities(encoding, shows_values),
         "serverInfo": { "name": "reclass", "version": env!("CARGO_PKG_VERSION") },
     });
-    connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
+    connection.initialize_finish(id, answer).map_err(|_| odd("'initialize' and 'initialized'"))?;
     let (jobs, waiting) = unbounded();
     let (checked, results) = unbounded();
     std::thread::scope(|scope| {
@@ -617,11 +620,11 @@ impl Server<'_> {
             }
             asked::CallHierarchyPrepare::METHOD => self.at(&given, |place| json!(calls::prepare(place))),
             asked::CallHierarchyIncomingCalls::METHOD => self
-                .of_item(given, |workspace, item, texts, encoding| {
+                .of_item(&given, |workspace, item, texts, encoding| {
                     json!(calls::incoming(workspace, item, texts, encoding))
                 }),
             asked::CallHierarchyOutgoingCalls::METHOD => self
-                .of_item(given, |workspace, item, texts, encoding| {
+                .of_item(&given, |workspace, item, texts, encoding| {
                     json!(calls::outgoing(workspace, item, texts, encoding))
                 }),
             asked::DocumentLinkRequest::METHOD => self.at(&given, |place| json!(marks::links(place))),
@@ -776,11 +779,10 @@ impl Server<'_> {
     /// The answer to a question about a class or node of the call hierarchy.
     fn of_item(
         &mut self,
-        mut given: Value,
+        given: &Value,
         answer: impl FnOnce(&Workspace, &CallHierarchyItem, &OpenTexts, Encoding) -> Value,
     ) -> Result<Value, (ErrorCode, String)> {
-        let item: CallHierarchyItem = serde_json::from_value(given["item"].take())
-            .map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
+        let item: CallHierarchyItem = serde_json::from_value(given["item"].clone()).map_err(|_| wrong())?;
         let Some(path) = self.path_of(&item.uri) else { return Ok(Value::Null) };
         let Some(workspace) = self.workspace_of(&path) else { return Ok(Value::Null) };
         Ok(answer(&self.workspaces[&workspace], &item, &self.documents, self.encoding))
