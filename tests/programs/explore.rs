@@ -1,4 +1,4 @@
-//! `reclass explore`: who may read the page, and when it is loaded again.
+//! `reclass explore`: who may read the page, when it is loaded again, and what those cannot do who only reach the port.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
 
 use std::fs;
@@ -148,4 +148,84 @@ fn nobody_else_can_read_it() {
     let output = again.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains(&format!("no server on port {port}")));
+}
+
+/// A request of somebody who does not know the address.
+const STRANGER: &str = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+impl Explorer {
+    fn over(place: &Path) -> Explorer {
+        write(&place.join("nodes/web1.yml"), "{}\n");
+        write(&place.join("classes/app.yml"), "{}\n");
+        Explorer::of(place, &["--no-open"])
+    }
+
+    /// A connection on which these bytes were sent.
+    fn sent(&self, bytes: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
+        stream
+    }
+
+    /// Whether a reader is answered, however others behave.
+    fn answers(&self) -> bool {
+        let mut stream = self.sent(&format!("GET {}state HTTP/1.0\r\nHost: localhost\r\n\r\n", self.path));
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+    }
+}
+
+#[test]
+fn whoever_reaches_the_port_keeps_no_reader_waiting() {
+    let place = tempfile::tempdir().unwrap();
+    let explorer = Explorer::over(place.path());
+    let length = "Host: localhost\r\nContent-Length: 1000000\r\n\r\n";
+    for bytes in [
+        // A body that does not come.
+        format!("POST / HTTP/1.1\r\n{length}"),
+        format!("GET /x HTTP/1.1\r\n{length}abc"),
+        "POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab".to_owned(),
+        // Requests of somebody who reads no answer.
+        STRANGER.repeat(500),
+        // A page for a reader who does not read.
+        format!("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", explorer.path),
+        // A request without an end.
+        "GET / HTTP/1.1\r\nX-a: ".to_owned(),
+        String::new(),
+    ] {
+        let connections: Vec<_> = (0..4).map(|_| explorer.sent(&bytes)).collect();
+        assert!(explorer.answers(), "{}", &bytes[..bytes.len().min(40)]);
+        drop(connections);
+    }
+}
+
+#[test]
+fn a_request_without_an_end_takes_no_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let explorer = Explorer::over(place.path());
+    let part = vec![b'a'; 1 << 20];
+    for (begin, between) in [("", ""), ("GET /", ""), ("GET / HTTP/1.1\r\nHost: localhost\r\n", "\r\nX: ")] {
+        let mut stream = explorer.sent(begin);
+        // What the kernel holds for both sides can be some megabytes.
+        let taken = (0..200).take_while(|_| {
+            stream.write_all(between.as_bytes()).and_then(|()| stream.write_all(&part)).is_ok()
+        });
+        assert!(taken.count() < 200, "{begin:?}");
+        assert!(explorer.answers());
+    }
+}
+
+#[test]
+fn idle_connections_are_closed_and_then_others_are_answered() {
+    let place = tempfile::tempdir().unwrap();
+    let mut explorer = Explorer::over(place.path());
+    let idle: Vec<_> = (0..300).map(|_| explorer.sent("")).collect();
+    // They stay open here; each is closed by the server, or was turned away.
+    let begun = Instant::now();
+    while !explorer.answers() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody is answered");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(explorer.process.try_wait().unwrap(), None);
+    drop(idle);
 }

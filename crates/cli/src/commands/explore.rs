@@ -2,14 +2,19 @@
 //! change.
 //!
 //! The server listens on the loopback interface alone. Its address has a random part, so that neither other
-//! users of the machine nor pages of other sites can read the inventory.
+//! users of the machine nor pages of other sites can read the inventory. They can reach the port, so the server bounds
+//! the time, the bytes and the number of connections, and only who knows the address makes the engine work.
 
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use clap::{Arg, Command, value_parser};
+use http_net::blocking::{Server, ServerConfig};
+use http_net::{Limits, Method, RequestHead, Response};
 use reclass::error::{Result, concise};
 use reclass::graph::{PageState, error_html, page_state};
-use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 
 use crate::commands::graph;
 use crate::commands::verb::{Answering, OpenInvocation, Verb, flag, node_globs, usage};
@@ -51,46 +56,84 @@ fn serve(question: &OpenInvocation<'_>) -> Result<()> {
     question.inventory.nodes()?;
     let port = question.matches.get_one::<u16>("port").copied().unwrap_or_default();
     let refused = |error: &dyn std::fmt::Display| usage(format!("no server on port {port}: {error}"));
-    let server = Server::http(("127.0.0.1", port)).map_err(|error| refused(&error))?;
+    let server = Server::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| refused(&error))?;
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(|error| refused(&error))?;
     let secret = secret.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     });
-    let port = server.server_addr().to_ip().map_or(port, |address| address.port());
-    let mut pages = Pages {
-        question,
-        nodes: question.words("nodes"),
-        folder: format!("/{secret}/"),
-        state: None,
-        number: 0,
-        page: String::new(),
-    };
-    let address = format!("http://127.0.0.1:{port}{}", pages.folder);
+    let port = server.local_addr().port();
+    let folder = format!("/{secret}/");
+    let address = format!("http://127.0.0.1:{port}{folder}");
+    let mut pages =
+        Pages { question, nodes: question.words("nodes"), state: None, number: 0, page: String::new() };
     terminal::print(&address);
     if !question.matches.get_flag("no-open")
         && let Err(failure) = graph::open(&address)
     {
         terminal::hint(&failure);
     }
-    for request in server.incoming_requests() {
-        let (status, kind, text) = pages.answer(&request);
-        let mut response = Response::from_string(text).with_status_code(StatusCode(status));
-        for (name, value) in [
-            ("Content-Type", kind),
-            ("Cache-Control", "no-store"),
-            ("Referrer-Policy", "no-referrer"),
-            ("X-Content-Type-Options", "nosniff"),
-        ] {
-            if let Ok(header) = Header::from_bytes(name, value) {
-                response.add_header(header);
-            }
+    let (asks, asked) = channel::<Ask>();
+    std::thread::scope(|scope| {
+        let server = server.with_config(limits());
+        let serving = scope.spawn(move || server.serve(move |request, _| answer(request, &folder, &asks)));
+        // One page is made at a time. The loop ends with the server.
+        for (name, reply) in asked {
+            // A browser that is gone needs no answer.
+            let _ = reply.send(pages.answer(&name));
         }
-        // A browser that is gone needs no answer.
-        let _ = request.respond(response);
+        match serving.join() {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(usage(format!("the server on port {port} ended: {error}"))),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The limits of the server. Nobody sends a body, and a browser opens few connections.
+fn limits() -> ServerConfig {
+    ServerConfig::new()
+        .with_limits(Limits::new().with_max_body(0))
+        .with_read_timeout(Some(Duration::from_secs(5)))
+        .with_request_timeout(Some(Duration::from_secs(5)))
+}
+
+/// The name of what a reader asks for, and where the answer goes.
+type Ask = (String, Sender<Answer>);
+
+/// Status, type and text of an answer.
+type Answer = (u16, &'static str, String);
+
+/// The response to a request. Only one with the right address is asked further.
+fn answer(request: &RequestHead<'_>, folder: &str, asks: &Sender<Ask>) -> Response {
+    let (status, kind, text) = refusal(request, folder).unwrap_or_else(|name| {
+        let (reply, answer) = channel();
+        let _ = asks.send((name, reply));
+        answer.recv().unwrap_or((503, TEXT, "the server has ended".into()))
+    });
+    Response::new(status)
+        .header("Content-Type", kind)
+        .header("Cache-Control", "no-store")
+        .header("Referrer-Policy", "no-referrer")
+        .header("X-Content-Type-Options", "nosniff")
+        .body(text.into_bytes())
+}
+
+/// Why a request gets nothing, or the name of what it asks for.
+fn refusal(request: &RequestHead<'_>, folder: &str) -> std::result::Result<Answer, String> {
+    // A page of another site can have its name lead to this machine.
+    let host = request.host().and_then(|host| host.split(':').next());
+    if !matches!(host, Some("localhost" | "127.0.0.1")) {
+        return Ok((403, TEXT, "unknown host".into()));
     }
-    Ok(())
+    let Some(name) = request.target().strip_prefix(folder) else {
+        return Ok((404, TEXT, "there is nothing here".into()));
+    };
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        return Ok((405, TEXT, "this server can only be read".into()));
+    }
+    Err(name.to_owned())
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -100,8 +143,6 @@ const TEXT: &str = "text/plain; charset=utf-8";
 struct Pages<'a> {
     question: &'a OpenInvocation<'a>,
     nodes: Vec<String>,
-    /// The path of the page.
-    folder: String,
     /// The state that the last page shows; `None` before the first one.
     state: Option<PageState>,
     /// How many states there were.
@@ -111,20 +152,8 @@ struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// Status, type and text of the answer.
-    fn answer(&mut self, request: &Request) -> (u16, &'static str, String) {
-        // A page of another site can have its name lead to this machine.
-        let host = request.headers().iter().find(|header| header.field.equiv("Host"));
-        let host = host.and_then(|header| header.value.as_str().split(':').next());
-        if !matches!(host, Some("localhost" | "127.0.0.1")) {
-            return (403, TEXT, "unknown host".into());
-        }
-        let Some(name) = request.url().strip_prefix(&*self.folder) else {
-            return (404, TEXT, "there is nothing here".into());
-        };
-        if !matches!(request.method(), Method::Get | Method::Head) {
-            return (405, TEXT, "this server can only be read".into());
-        }
+    /// The answer to a reader who knows the address.
+    fn answer(&mut self, name: &str) -> Answer {
         match name {
             "" => {
                 self.update();
