@@ -8,7 +8,7 @@ SALTS := 3007 3006
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
 # The tests that ask for RECLASS_LONG.
-LONG := class_patterns differential edit_corpus faults fuzz incremental limits lsp merge_options never_stale on_demand
+LONG := class_patterns differential edit_corpus faults fuzz incremental limits lsp merge_options never_stale on_demand shapes
 
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := src/analysis/graph/explorer

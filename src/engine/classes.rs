@@ -37,19 +37,6 @@ impl Computation<'_> {
     pub fn record(&self, dependencies: &Dependencies) {
         self.recorder.add(dependencies);
     }
-
-    /// Whether all files and names are unchanged.
-    pub fn is_current(&self, dependencies: &Dependencies) -> bool {
-        let matching_as_before = |(tree, pattern, before): &(TreeId, Text, Arc<[Text]>)| {
-            self.inputs.matching(self.catalog, *tree, pattern).is_ok_and(|now| now == *before)
-        };
-        dependencies.classes.iter().all(|name| self.inputs.still_leads(self.catalog, name))
-            && dependencies.patterns.iter().all(matching_as_before)
-            && dependencies
-                .files
-                .iter()
-                .all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-    }
 }
 
 /// The classes of one environment.

@@ -14,6 +14,7 @@ use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
+use crate::engine::changed::Changed;
 use crate::engine::context::{AnswerKey, CachedAnswers, Computation, EngineContext, NodeRequest};
 use crate::engine::exports::ExportIndex;
 use crate::engine::ignored::Ignored;
@@ -23,7 +24,7 @@ use crate::engine::question::{compute, is_cacheable};
 use crate::engine::sequence::Roots;
 use crate::engine::sources::KnownName;
 use crate::engine::top::Top;
-use crate::model::catalog::Catalog;
+use crate::model::catalog::{Catalog, TreeId};
 use crate::model::grains::GrainRules;
 use crate::model::mappings::Mappings;
 use crate::model::merge_options::of_settings;
@@ -142,7 +143,7 @@ impl Database {
     /// The names of nodes and classes, from one consistent state of the folders.
     pub fn names(&mut self) -> Result<Arc<Catalog>> {
         let catalog = self.begin()?;
-        self.settle(catalog, |_, catalog| catalog.clone(), |_, _, _| true)
+        self.settle(catalog, |_, catalog| catalog.clone(), |_, _, _| None)
     }
 
     /// The top of one node: from the cached answer, or from its layers alone.
@@ -169,7 +170,7 @@ impl Database {
             },
             |database, (result, dependencies), now| {
                 let classes = result.as_ref().ok().map(|(_, classes)| &**classes);
-                database.computation(now).inputs_hold(dependencies, classes)
+                database.computation(now).changed_inputs(dependencies, classes)
             },
         )?;
         result.map(|(top, _)| top)
@@ -207,10 +208,14 @@ impl Database {
             },
             |database, (ready, computed), now| {
                 // Cached answers must still be valid in the state that the new ones were computed from.
-                ready.iter().all(|(name, info)| {
-                    let key = database.key(name, request);
-                    database.cached(&key, request, now).is_some_and(|now| Arc::ptr_eq(&now, info))
-                }) && computed.iter().all(|(key, one)| database.is_consistent(key, one, now))
+                let mut kept = now.nodes.values().filter_map(|item| Some((item, ready.get(&item.name)?)));
+                let changed = kept.find(|(item, info)| {
+                    let key = database.key(&item.name, request);
+                    !database.cached(&key, request, now).is_some_and(|now| Arc::ptr_eq(&now, info))
+                });
+                changed.map(|(item, _)| Changed::Node(item.clone())).or_else(|| {
+                    computed.iter().find_map(|(key, one)| database.changed_meanwhile(key, one, now))
+                })
             },
         )?;
         let catalog = self.catalog.clone();
@@ -265,9 +270,14 @@ impl Database {
             },
             |database, (_, unlisted, files, state), now| {
                 // An error of a folder is final if it occurs twice.
-                unlisted.as_ref().is_none_or(|met| database.inputs.all_classes(now).as_ref() == Err(met))
-                    && database.inputs.folders_hold(*state)
-                    && files.iter().all(|(file, version)| database.inputs.is_current(*file, *version, now))
+                let inputs = &database.inputs;
+                if unlisted.as_ref().is_some_and(|met| inputs.all_classes(now).as_ref() != Err(met))
+                    || !inputs.folders_hold(*state)
+                {
+                    return Some(Changed::Classes(TreeId(0)));
+                }
+                let file = files.iter().find(|(file, version)| !inputs.is_current(*file, *version, now));
+                file.map(|(file, _)| Changed::File(*file))
             },
         )?;
         unlisted.map_or(Ok(seen), Err)

@@ -186,10 +186,16 @@ impl<'a> OtherNodes<'a> {
         OtherNodes { computation, environment, absent, queries: RefCell::default(), without: None }
     }
 
-    /// Whether all questions still have the same outcome.
-    pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
-        queries.iter().all(|QueryRecord { question, outcome }| {
-            self.outcome(question).is_ok_and(|now| Arc::ptr_eq(&now, outcome) || now.nodes == outcome.nodes)
+    /// A node that gives a question another outcome than it had.
+    pub fn changed(&self, queries: &[QueryRecord]) -> Option<Text> {
+        queries.iter().find_map(|QueryRecord { question, outcome }| match self.outcome(question) {
+            Ok(now) if Arc::ptr_eq(&now, outcome) => None,
+            Ok(now) => {
+                let (now, before) = (&now.nodes, &outcome.nodes);
+                let same = now.iter().zip(before).take_while(|(now, before)| now == before).count();
+                now.get(same).or_else(|| before.get(same)).map(|(node, _)| node.clone())
+            }
+            Err((node, _)) => Some(node),
         })
     }
 

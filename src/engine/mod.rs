@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod automatic;
 pub mod builder;
+pub mod changed;
 pub mod class_names;
 pub mod classes;
 pub mod context;

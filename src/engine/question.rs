@@ -2,19 +2,21 @@
 //! holds, else compute it while nothing changes, and store it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::value::{Text, Value};
 use crate::engine::answer::{NodeInfo, Request};
+use crate::engine::changed::Changed;
 use crate::engine::context::{Answer, AnswerKey, CachedAnswer, Computation, NodeRequest, grains};
 use crate::engine::database::Database;
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::files::Dependencies;
-use crate::engine::sequence::Sequence;
 use crate::model::catalog::Catalog;
 
-/// How often a computation is repeated if files change while it runs.
-const ATTEMPTS: usize = 5;
+/// The pauses in milliseconds before a computation is repeated because files changed while it ran: together, about
+/// a second.
+const PAUSES: [u64; 9] = [0, 0, 1, 4, 16, 64, 128, 256, 512];
 
 impl Database {
     /// The answer for one node: from the cache if nothing changed.
@@ -30,7 +32,7 @@ impl Database {
         let computed = self.settle(
             catalog,
             |database, catalog| compute(&database.computation(catalog), &key, request, mapped),
-            |database, computed, now| database.is_consistent(&key, computed, now),
+            |database, computed, now| database.changed_meanwhile(&key, computed, now),
         )?;
         let info = self.store(key, computed, is_cacheable(request, mapped))?;
         Ok(self.with_warnings(info))
@@ -54,35 +56,53 @@ impl Database {
         Some(cached.info.clone())
     }
 
-    /// Repeats a computation until no input changed while it ran. `holds` verifies its dependencies.
+    /// Repeats a computation until no input changed while it ran. `changed` verifies its dependencies.
     pub(super) fn settle<T>(
         &mut self,
         mut catalog: Arc<Catalog>,
         mut compute: impl FnMut(&mut Database, &Arc<Catalog>) -> T,
-        mut holds: impl FnMut(&mut Database, &T, &Arc<Catalog>) -> bool,
+        mut changed: impl FnMut(&mut Database, &T, &Arc<Catalog>) -> Option<Changed>,
     ) -> Result<T> {
-        for _ in 0..ATTEMPTS {
+        let mut pauses = PAUSES.into_iter();
+        loop {
             let computed = compute(self, &catalog);
             let now = self.recheck()?;
-            if Arc::ptr_eq(&now, &catalog) && holds(self, &computed, &now) {
-                return Ok(computed);
-            }
+            let found = if Arc::ptr_eq(&now, &catalog) {
+                changed(self, &computed, &now)
+            } else {
+                Some(Changed::between(&catalog, &now))
+            };
+            let Some(found) = found else { return Ok(computed) };
+            let Some(pause) = pauses.next() else {
+                let message = format!("it was another one after each of {} attempts", PAUSES.len() + 1);
+                let path = self.computation(&now).path_of(&found);
+                return Err(Fault::new(Kind::FileChanging { path, message }).into());
+            };
             catalog = now;
+            if pause > 0 {
+                std::thread::sleep(Duration::from_millis(pause));
+                catalog = self.recheck()?;
+            }
         }
-        let message = "the inventory keeps changing while it is read; ask again".to_owned();
-        Err(Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into())
     }
 
-    /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
-    /// files.
-    pub(super) fn is_consistent(&self, key: &AnswerKey, computed: &Computed, now: &Arc<Catalog>) -> bool {
+    /// The first input that changed during a computation. Its answer may mix two states of the files.
+    pub(super) fn changed_meanwhile(
+        &self,
+        key: &AnswerKey,
+        computed: &Computed,
+        now: &Arc<Catalog>,
+    ) -> Option<Changed> {
         let computation = self.computation(now);
         let answer = computed.result.as_ref().ok();
-        computation.inputs_hold(&computed.dependencies, answer.map(|answer| &*answer.sequence))
-            && answer.is_none_or(|answer| {
-                let original = &answer.original_environment;
-                computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
-            })
+        computation.changed_inputs(&computed.dependencies, answer.map(|answer| &*answer.sequence)).or_else(
+            || {
+                let Answer { original_environment, queries, .. } = answer?;
+                let node =
+                    computation.changed_outcome(&key.0, original_environment, key.1.as_ref(), queries)?;
+                Some(now.nodes.get(&node).cloned().map_or(Changed::Nodes, Changed::Node))
+            },
+        )
     }
 
     /// Returns an answer, and caches it if the same request may come again.
@@ -155,7 +175,9 @@ impl Computation<'_> {
         }
         let holds = cached.verified_at == self.revision
             || cached.inputs_hold(&key.0, self)
-                && self.still_holds(&key.0, &cached.original_environment, key.1.as_ref(), &cached.queries)
+                && self
+                    .changed_outcome(&key.0, &cached.original_environment, key.1.as_ref(), &cached.queries)
+                    .is_none()
                 && (cached.info.warnings.is_empty()
                     || cached.position_changes == self.inputs.files.position_changes());
         holds.then_some(cached)
@@ -179,23 +201,16 @@ impl Computation<'_> {
         }
     }
 
-    /// Whether the dependencies of a node and those of its classes are unchanged. An error has no classes: all
-    /// its dependencies are recorded for the node.
-    pub fn inputs_hold(&self, dependencies: &Dependencies, classes: Option<&Sequence>) -> bool {
-        let current = |dependencies: &Dependencies| self.is_current(dependencies);
-        current(dependencies) && classes.is_none_or(|classes| classes.holds(self.revision, current))
-    }
-
-    /// Whether the questions of an answer still have the same outcome.
-    pub fn still_holds(
+    /// A node that gives a question of an answer another outcome.
+    pub fn changed_outcome(
         &self,
         name: &Text,
         original: &Value,
         environment: Option<&Text>,
         queries: &[QueryRecord],
-    ) -> bool {
+    ) -> Option<Text> {
         let overridden = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
-        OtherNodes::new(self, original.clone(), overridden.then(|| name.clone())).still_holds(queries)
+        OtherNodes::new(self, original.clone(), overridden.then(|| name.clone())).changed(queries)
     }
 }
 

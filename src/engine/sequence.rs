@@ -182,16 +182,16 @@ impl Sequence {
         })
     }
 
-    /// The next sequence for a step, if it was computed before. `current` verifies its dependencies, once
+    /// The next sequence for a step, if it was computed before. `changed` verifies its dependencies, once
     /// in a revision.
-    pub fn next(
+    pub fn next<T>(
         &self,
         step: &SequenceStep,
         revision: u64,
-        current: impl FnOnce(&Dependencies) -> bool,
+        changed: impl FnOnce(&Dependencies) -> Option<T>,
     ) -> Option<Arc<Sequence>> {
         let next = self.next.lock().get(step).and_then(Weak::upgrade)?;
-        next.is_current(revision, current).then_some(next)
+        next.changed_step(revision, changed).is_none().then_some(next)
     }
 
     /// The next sequence with these additions.
@@ -227,27 +227,21 @@ impl Sequence {
         next.insert(step, Arc::downgrade(child));
     }
 
-    /// Whether the dependencies of all steps are unchanged.
-    pub fn holds(&self, revision: u64, current: impl Fn(&Dependencies) -> bool) -> bool {
-        let mut at = Some(self);
-        while let Some(sequence) = at {
-            if !sequence.is_current(revision, &current) {
-                return false;
-            }
-            at = sequence.parent.as_deref();
-        }
-        true
+    /// The first change among the dependencies of all steps, as `changed` sees it.
+    pub fn changed<T>(&self, revision: u64, changed: impl Fn(&Dependencies) -> Option<T>) -> Option<T> {
+        std::iter::successors(Some(self), |sequence| sequence.parent.as_deref())
+            .find_map(|sequence| sequence.changed_step(revision, &changed))
     }
 
-    fn is_current(&self, revision: u64, current: impl FnOnce(&Dependencies) -> bool) -> bool {
+    fn changed_step<T>(&self, revision: u64, changed: impl FnOnce(&Dependencies) -> Option<T>) -> Option<T> {
         if self.verified_at.load(Ordering::Relaxed) == revision {
-            return true;
+            return None;
         }
-        let is = current(&self.added.dependencies);
-        if is {
+        let found = changed(&self.added.dependencies);
+        if found.is_none() {
             self.verified_at.store(revision, Ordering::Relaxed);
         }
-        is
+        found
     }
 
     /// All steps in order.

@@ -44,7 +44,7 @@ pub(crate) use lists::ItemStep;
 use memo::{Memo, SlotKey, SlotState};
 pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
-pub(crate) use path_stack::{site, site_of};
+pub(crate) use path_stack::{PartSites, site, site_of};
 pub use query::{Others, Outcome, Question, UnansweredQuestion, python_equal};
 use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};

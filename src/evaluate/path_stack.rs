@@ -6,9 +6,9 @@
 use super::memo::SlotKey;
 use super::{Evaluator, Locate, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
-use crate::base::source::{Origin, Site};
+use crate::base::source::{Origin, Site, Span};
 use crate::base::value::{Key, Text, Value};
-use crate::yaml::sub_span::sub_span;
+use crate::yaml::sub_span::{ScalarPositions, sub_span};
 
 /// The paths under evaluation.
 #[derive(Default)]
@@ -222,30 +222,67 @@ pub(crate) fn site(
     origin: Origin,
     within: Option<(&Text, (usize, usize))>,
 ) -> Option<Site> {
-    let (path, span) = sources.locate(origin)?;
-    let mut site = Site::at(path, span);
-    if let Some((source, (offset, length))) = within
-        && site.line > 0
-    {
-        let written = (span.end - span.start) as usize;
-        let quotes = match written.checked_sub(source.len()) {
+    match within {
+        None => sources.site(origin),
+        Some((source, part)) => PartSites::of(sources, origin, source).site(part),
+    }
+}
+
+/// The source positions of the parts of one scalar. What was read for one part is not read again for a later one.
+pub(crate) struct PartSites<'s> {
+    sources: &'s dyn Locate,
+    origin: Origin,
+    source: &'s Text,
+    whole: Option<(Site, Span)>,
+    /// The quotes before the text, if the file has it as it is.
+    quotes: Option<u32>,
+    /// The first line break in the text.
+    line_break: usize,
+    /// A byte of the text and the number of characters before it.
+    counted: (usize, u32),
+    /// The characters of a text that the file has in another notation.
+    positions: Option<ScalarPositions>,
+}
+
+impl<'s> PartSites<'s> {
+    /// The positions in the scalar at `origin`, whose text is `source`.
+    pub(crate) fn of(sources: &'s dyn Locate, origin: Origin, source: &'s Text) -> PartSites<'s> {
+        let whole = sources.locate(origin).map(|(path, span)| (Site::at(path, span), span));
+        let written = whole.as_ref().map(|(_, span)| (span.end - span.start) as usize);
+        let quotes = match written.and_then(|written| written.checked_sub(source.len())) {
             Some(0) => Some(0),
             Some(2) => Some(1),
             _ => None,
         };
-        if let Some(quote) = quotes
-            && let (Some(before), Some(part)) = (source.get(..offset), source.get(offset..offset + length))
-            && !before.contains('\n')
-        {
-            site.column += u32::try_from(before.chars().count()).unwrap_or(0) + quote;
-            site.length = u32::try_from(part.chars().count()).unwrap_or(0);
-        } else if let Some(bytes) = sources.bytes(origin.file) {
-            // The file has the text in another notation.
-            let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
-            site = sub_span(&site, part, bytes.get(span.start as usize..).unwrap_or_default());
-        }
+        let line_break = source.find('\n').unwrap_or(source.len());
+        PartSites { sources, origin, source, whole, quotes, line_break, counted: (0, 0), positions: None }
     }
-    Some(site)
+
+    /// The position of a part, by its byte offset and length in the text.
+    pub(crate) fn site(&mut self, (offset, length): (usize, usize)) -> Option<Site> {
+        let (whole, span) = self.whole.as_ref()?;
+        if whole.line == 0 {
+            return Some(whole.clone());
+        }
+        if let Some(quotes) = self.quotes
+            && offset <= self.line_break
+            && let Some(part) = self.source.get(offset..offset + length)
+        {
+            let characters = |text: &str| u32::try_from(text.chars().count()).unwrap_or(0);
+            let (from, before) = if self.counted.0 <= offset { self.counted } else { (0, 0) };
+            let before = before + self.source.get(from..offset).map_or(0, characters);
+            self.counted = (offset, before);
+            let length = characters(part);
+            return Some(Site { column: whole.column + before + quotes, length, ..whole.clone() });
+        }
+        if self.positions.is_none() {
+            // The file has the text in another notation.
+            let Some(bytes) = self.sources.bytes(self.origin.file) else { return Some(whole.clone()) };
+            let scalar = bytes.get(span.start as usize..).unwrap_or_default();
+            self.positions = Some(ScalarPositions::read(whole, scalar, self.source.len()));
+        }
+        self.positions.as_ref().map(|positions| positions.part((offset, length)))
+    }
 }
 
 /// The source position of a fault: of its value, or of the relevant part. `file` is the content of the file.

@@ -154,6 +154,9 @@ pub fn read(path: &Path, limit: usize) -> Result<(Vec<u8>, DiskFingerprint)> {
 /// How often a file is read if it keeps changing.
 const MAX_READS: usize = 50;
 
+/// The pauses in milliseconds before a file is read that changed during the read before.
+const PAUSES: [u64; 6] = [0, 1, 4, 16, 64, 256];
+
 /// Like [`read`], but waits until nobody is writing the file.
 ///
 /// A writer that truncates a file leaves it empty for a moment. So a file that changed less than `settle`
@@ -197,7 +200,7 @@ fn read_until_settled(
         }
     }
     let message = format!("it is never left alone for {} ms (settle_time)", settle.as_millis());
-    Err(Fault::new(Kind::FileUnreadable { path: display(path), message }).into())
+    Err(Fault::new(Kind::FileChanging { path: display(path), message }).into())
 }
 
 /// The flags for reading. A terminal must not become the terminal of this process.
@@ -222,8 +225,11 @@ fn read_by(
         Some(Errno::NXIO | Errno::NODEV) => no_file(),
         _ => failed(error),
     };
-    let mut why = "";
-    for _ in 0..5 {
+    let mut is_changing = false;
+    for pause in PAUSES {
+        if is_changing {
+            std::thread::sleep(Duration::from_millis(pause));
+        }
         let mut file = open().map_err(unopened)?;
         let young = SettledBefore::now();
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
@@ -238,14 +244,17 @@ fn read_by(
         let mut bytes = vec![0; size];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = DiskFingerprint::of_open(&file, young).map_err(|error| failed(error.into()))?;
-        why = match (whole, after.is_same_file_state(&fingerprint)) {
-            (true, true) => return Ok((bytes, fingerprint, file)),
-            // No fingerprint would show its changes.
-            (false, true) => "it is not a regular file: its size is not that of its content",
-            (_, false) => "it changes while it is read",
-        };
+        is_changing = !after.is_same_file_state(&fingerprint);
+        if whole && !is_changing {
+            return Ok((bytes, fingerprint, file));
+        }
     }
-    Err(unreadable(why.into()).into())
+    if is_changing {
+        let message = format!("it was another one after each of {} attempts", PAUSES.len());
+        return Err(Fault::new(Kind::FileChanging { path: display(path), message }).into());
+    }
+    // No fingerprint would show its changes.
+    Err(unreadable("it is not a regular file: its size is not that of its content".into()).into())
 }
 
 /// Fills the buffer, and returns whether the file has exactly that many bytes. Tests even an empty file for

@@ -6,8 +6,34 @@
 
 use crate::base::source::Site;
 
-/// Maximum bytes of a scalar to read: each diagnostic reads it again.
+/// Maximum bytes of a scalar to read. What is further from its start has the position of the whole scalar.
 const MOST_BYTES: usize = 64 * 1024;
+
+/// The positions of the characters of one scalar.
+pub struct ScalarPositions {
+    site: Site,
+    positions: Vec<CharPosition>,
+}
+
+impl ScalarPositions {
+    /// Reads the scalar at `site`, up to `limit` bytes of its value. `scalar` is the file from the scalar on.
+    pub fn read(site: &Site, scalar: &[u8], limit: usize) -> ScalarPositions {
+        let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
+        let positions = positions(site, &text, limit).unwrap_or_default();
+        ScalarPositions { site: site.clone(), positions }
+    }
+
+    /// The position of a part, by its byte offset and length in the value; that of the whole scalar if it cannot be
+    /// located.
+    pub fn part(&self, (offset, length): (usize, usize)) -> Site {
+        let first = self.positions.partition_point(|position| position.value < offset);
+        let Some(start) = self.positions.get(first) else { return self.site.clone() };
+        let within = self.positions[first..].iter().take_while(|position| position.value < offset + length);
+        let last = within.take_while(|position| position.line == start.line).last();
+        let length = last.map_or(0, |last| last.column + 1 - start.column);
+        Site { path: self.site.path.clone(), line: start.line, column: start.column, length }
+    }
+}
 
 /// The position of `within` (byte offset and length in the value of the scalar at `site`).
 ///
@@ -15,32 +41,7 @@ const MOST_BYTES: usize = 64 * 1024;
 /// be located, or is too far from its start.
 pub fn sub_span(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
     let (offset, length) = (within.0 as usize, within.1 as usize);
-    // No escape is shorter than half of its character.
-    if offset > 2 * MOST_BYTES {
-        return site.clone();
-    }
-    let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
-    let mut start: Option<&CharPosition> = None;
-    let mut width = 0u32;
-    let positions = positions(site, &text, offset + length).unwrap_or_default();
-    for position in &positions {
-        match start {
-            None if position.value >= offset => {
-                start = Some(position);
-                width = u32::from(length > 0);
-            }
-            Some(start) if position.value < offset + length && position.line == start.line => {
-                width = position.column + 1 - start.column;
-            }
-            _ => {}
-        }
-    }
-    match start {
-        Some(position) => {
-            Site { path: site.path.clone(), line: position.line, column: position.column, length: width }
-        }
-        None => site.clone(),
-    }
+    ScalarPositions::read(site, scalar, offset + length).part((offset, length))
 }
 
 /// The position of one character of the value.

@@ -9,13 +9,14 @@ use support::folders;
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use folders::{inventory, parts, set, write};
 use reclass::Inventory;
 use reclass::error::Result;
 use reclass::redact::Redaction;
 use reclass::style::Paint;
-use reclass::test::{TestQuestion, TestReport, junit, test, text};
+use reclass::test::{MOST_FAILURES, TestQuestion, TestReport, TestState, junit, test, text};
 use reclass::value::{Map, Value};
 
 /// Writes an inventory, and returns the options that name it.
@@ -181,4 +182,88 @@ fn without_tests_there_is_an_error() {
     fs::remove_dir_all(folder.path().join("tests")).unwrap();
     let error = run(&options, TestQuestion::default()).unwrap_err();
     assert_eq!(error.exit_code(), 74, "{error}");
+}
+
+/// Many nodes, each with a number of its own, and two tests: one that all pass and one that none does.
+fn numbered(count: usize) -> (tempfile::TempDir, Map) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    let options = inventory(base);
+    for number in 0..count {
+        write(&base.join(format!("nodes/n{number:04}.yml")), &format!("parameters: {{own: {number}}}\n"));
+    }
+    let tests = "- {name: low, node: '*', expect: {own: {min: 0}}}\n\
+                 - {name: high, node: '*', expect: {own: {min: 99999}}}\n";
+    write(&base.join("tests/t.yml"), tests);
+    (folder, options)
+}
+
+#[test]
+fn wrong_values_beyond_the_first_hundred_of_a_test_are_counted() {
+    let (folder, options) = numbered(250);
+    let report = run(&options, TestQuestion::default()).unwrap();
+    let [low, high] = &report.tests[..] else { panic!("{report:?}") };
+    assert_eq!((low.state, low.nodes, low.left_out), (TestState::Passed, 250, 0));
+    assert_eq!((high.state, high.nodes, high.left_out), (TestState::Failed, 250, 150));
+    assert_eq!(high.failures.len(), MOST_FAILURES);
+    // The first ones, whatever thread was first.
+    let first: Vec<&str> = high.failures.iter().map(|failure| &*failure.got).collect();
+    assert_eq!(first, (0..100).map(|number| number.to_string()).collect::<Vec<_>>());
+    let base = folder.path().to_str().unwrap();
+    let said = "150 more wrong values not listed";
+    assert!(shown(folder.path(), &Ok(report.clone())).contains(&format!("  {said}\n")));
+    assert!(junit(&report, base).contains(&format!("<failure type=\"test-failed\" message=\"{said}\"/>")));
+    assert!(reclass::report::github(&report.findings(), base).contains(&format!("::high: {said}")));
+    assert!(reclass::report::to_json(&report).contains("\"left_out\": 150"));
+}
+
+#[test]
+fn equal_wrong_values_are_one_failure_however_many_there_are() {
+    let (folder, options) = numbered(150);
+    let tests = "- {name: type, node: '*', expect: {own: {type: string}, parameters: absent}}\n";
+    write(&folder.path().join("tests/t.yml"), tests);
+    for number in 0..300 {
+        write(&folder.path().join(format!("nodes/a{number:04}.yml")), "parameters: {own: 7}\n");
+    }
+    let report = run(&options, TestQuestion::default()).unwrap();
+    assert_eq!(report.tests[0].failures[0].nodes.len(), 301);
+}
+
+#[test]
+fn the_time_limit_ends_a_run_and_every_form_says_so() {
+    let (folder, options) = numbered(70);
+    let own = "- {name: own, inventory: {parameters: {own: 1}}, expect: {own: 1, gone: 2}}\n";
+    write(&folder.path().join("tests/own.yml"), own);
+    let limit = |limit| TestQuestion { time_limit: Some(limit), ..TestQuestion::default() };
+    let report = run(&options, limit(Duration::ZERO)).unwrap();
+    assert!(!report.is_passed() && report.recorded.is_empty());
+    for test in &report.tests {
+        let nodes = if test.name == "own" { 1 } else { 70 };
+        assert_eq!(
+            (test.state, test.nodes, test.nodes_left),
+            (TestState::Unfinished, 0, nodes),
+            "{}",
+            test.name
+        );
+        assert!(test.failures.is_empty() && test.problems.is_empty(), "no path is said to be missing");
+    }
+    let base = folder.path().to_str().unwrap();
+    let end = "3 tests: 3 unfinished, 0 passed\nthe time limit of 0 seconds ended the run; left: 71 nodes of 3 tests";
+    let text = shown(folder.path(), &Ok(report.clone()));
+    assert!(text.ends_with(end), "{text}");
+    let left = "70 nodes not looked at: the time was over";
+    assert!(text.contains(&format!("unfinished  high\n  {left}\n")), "{text}");
+    let xml = junit(&report, base);
+    assert!(xml.contains("tests=\"3\" failures=\"0\" errors=\"3\""), "{xml}");
+    assert!(xml.contains(&format!("<error type=\"test-failed\" message=\"{left}\"/>")), "{xml}");
+    assert!(reclass::report::github(&report.findings(), base).contains(&format!("::high: {left}")));
+    let json = reclass::report::to_json(&report);
+    let stopped = json.split("\"stopped\": {").nth(1).unwrap().split('}').next().unwrap();
+    let stopped: String = stopped.split_whitespace().collect();
+    assert_eq!(stopped, "\"seconds\":0,\"nodes_left\":71,\"tests_left\":3");
+    // Nor are snapshots written: they would be those of some nodes.
+    let record = TestQuestion { record: true, ..limit(Duration::ZERO) };
+    assert!(run(&options, record).unwrap().recorded.is_empty());
+    // With time enough nothing is left.
+    assert!(run(&options, limit(Duration::from_secs(3_600))).unwrap().stopped.is_none());
 }

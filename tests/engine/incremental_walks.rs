@@ -3,11 +3,13 @@
 //!
 //! The files are few and refer to one another, so that nodes fail, ask for exports that fail, and recover.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use reclass::error::Error;
+use reclass::internals::engine::context::NodeRequest;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 use support::random::Random;
@@ -267,5 +269,49 @@ fn a_failing_node_with_a_query_fails_as_before_when_its_classes_come_back() {
             assert_eq!([answer(&kept, base, "n"), answer(&kept, base, "")], before, "{cache}");
         }
         assert_eq!(kept.counts().parsed, parsed + 2, "no file that is in use was forgotten");
+    }
+}
+
+/// What changes during each attempt is named; what stops changing is waited for.
+#[test]
+fn a_file_that_keeps_changing_is_named() {
+    for cache in ["auto", "stat"] {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        super::write(base, "classes/a.yml", "");
+        super::write(base, "classes/b.yml", "");
+        super::write(base, "nodes/n.yml", "classes: [a, b]\n");
+        let kept = Inventory::open(&super::options(base, cache)).unwrap();
+        let attempts = Cell::new(0);
+        // A file changes during so many attempts.
+        let ask = |path: &str, changes: usize| {
+            attempts.set(0);
+            kept.inspect(|computation| {
+                let layers = computation
+                    .catalog
+                    .nodes
+                    .values()
+                    .map(|item| computation.layers(NodeRequest::plain(&item.name)));
+                assert!(layers.map(Result::unwrap).count() > 0);
+                attempts.set(attempts.get() + 1);
+                if attempts.get() <= changes {
+                    let text = format!("parameters: {{v: {}}}\n", attempts.get());
+                    super::write(base, &path.replace('*', &attempts.get().to_string()), &text);
+                }
+            })
+        };
+        for path in ["classes/b.yml", "nodes/n.yml", "nodes/new*.yml"] {
+            ask(path, 0).unwrap();
+            assert_eq!(attempts.get(), 1, "{path}");
+            ask(path, 6).unwrap();
+            assert_eq!(attempts.get(), 7, "{path}");
+            let error = ask(path, usize::MAX).unwrap_err().to_string();
+            let named = format!("{}' keeps changing while it is read", path.replace('*', "10"));
+            assert!(
+                error.contains(&named) && error.contains("after each of 10 attempts (file-changing)"),
+                "{error}"
+            );
+            assert_eq!(attempts.get(), 10, "{path}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::context::Computation;
-use crate::evaluate::site;
+use crate::evaluate::{PartSites, site};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
@@ -139,12 +139,11 @@ pub fn queries_of_export(inventory: &Inventory, path: &str) -> Result<Vec<Site>>
 impl Finder<'_> {
     fn template(&mut self, template: &Template, origin: Origin, within: &str, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
+        let mut sites = PartSites::of(self.computation.inputs, origin, &template.source);
         visit::references(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
             self.rows.extend(bearing.map(|bearing| {
-                let span = Some((&template.source, reference.span));
-                let site = site(self.computation.inputs, origin, span);
-                row_of(reference.written.clone(), bearing, site, within, users)
+                row_of(reference.written.clone(), bearing, sites.site(reference.span), within, users)
             }));
         });
     }

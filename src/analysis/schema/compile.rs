@@ -4,6 +4,7 @@
 use std::error::Error as StdError;
 
 use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas as Compiled, UrlLoader};
+use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
@@ -61,6 +62,8 @@ pub(super) struct SchemaSet {
     pub schemas: Vec<ParameterSchema>,
     /// The alternatives in schemas that deprecate something, by address: only one that a value fits deprecates it.
     pub alternatives: FxHashMap<String, SchemaIndex>,
+    /// The patterns of `patternProperties`, each compiled once.
+    pub patterns: FxHashMap<String, Regex>,
     /// Keywords that are probably misspelled, and those that are written twice.
     pub slips: Vec<Fault>,
     /// What no sentence about a value may name. In those about schemas nothing is secret.
@@ -83,6 +86,7 @@ impl SchemaSet {
             compiled: Compiled::new(),
             schemas: Vec::new(),
             alternatives: FxHashMap::default(),
+            patterns: FxHashMap::default(),
             slips: Vec::new(),
             secrets: Secrets::none(),
         };
@@ -140,6 +144,12 @@ impl SchemaSet {
             set.schemas.push(parameter);
         }
         set.compile_alternatives(&mut compiler);
+        for pattern in set.documents.iter().flat_map(|document| keywords::patterns_of_keys(&document.json)) {
+            // One that cannot be compiled is a fault of its schema.
+            if let Ok(regex) = Regex::new(&pattern) {
+                set.patterns.insert(pattern, regex);
+            }
+        }
         set.secrets = Secrets::of(settings);
         set
     }

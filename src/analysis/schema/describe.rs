@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use fancy_regex::Regex;
 use serde_json::Value as Json;
 
 use super::check::Schemas;
@@ -261,7 +260,8 @@ impl Schemas {
             .flatten()
             .map(|(key, _)| key)
         {
-            if Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false)) {
+            let regex = self.set.patterns.get(pattern);
+            if regex.is_some_and(|regex| regex.is_match(name).unwrap_or(false)) {
                 found.push(joined(&format!("{pointer}/patternProperties"), pattern));
             }
         }

@@ -188,6 +188,16 @@ pub(super) fn slips(document: &SchemaDocument) -> Vec<Fault> {
     faults
 }
 
+/// All patterns of `patternProperties`.
+pub(super) fn patterns_of_keys(schema: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    each(schema, "", &mut |schema, _| {
+        let patterns = schema.get("patternProperties").and_then(Json::as_object);
+        found.extend(patterns.into_iter().flatten().map(|(pattern, _)| pattern.clone()));
+    });
+    found
+}
+
 /// The pointer to the first pattern that is too large for an engine that takes no time with any text.
 pub(super) fn pattern_too_large(schema: &Json) -> Option<String> {
     let mut found = None;
@@ -227,10 +237,20 @@ pub(super) fn simpler(pattern: &str, of_keys: bool) -> &'static str {
 /// The most schemas that one value may have to fit, those behind `$ref` counted each time.
 const MOST: u64 = 10_000;
 
-/// Refuses a schema whose references double one another: each value would be checked against very many schemas.
+/// The most parts of one schema. The library that compiles them looks for each one in a list of all.
+const MOST_PARTS: usize = 20_000;
+
+/// Refuses a schema with too many parts, and one whose references double one another: each value would be checked against very many schemas.
 pub(super) fn bounded(set: &SchemaSet, document: &SchemaDocument) -> Result<(), Error> {
     let mut counts = FxHashMap::default();
     let mut worst = None;
+    let mut parts = 0;
+    each(&document.json, "", &mut |_, _| parts += 1);
+    if parts > MOST_PARTS {
+        let message = format!("it has {parts} parts, and at most {MOST_PARTS} are allowed");
+        let help = Some("keep those that the parameter needs".to_owned());
+        return Err(document.invalid("", message, help).into());
+    }
     each(&document.json, "", &mut |_, pointer| {
         if worst.is_none() && count(set, (document, pointer), &mut counts) > MOST {
             worst = Some(pointer.to_owned());

@@ -17,9 +17,26 @@ use crate::output::report::{Finding, Level};
 pub struct TestReport {
     /// The tests.
     pub tests: Vec<TestResult>,
+    /// What is left, if the time limit ended the run.
+    pub stopped: Option<StoppedRun>,
     /// The files of snapshots to write, each with its new text.
     #[serde(skip)]
     pub recorded: Vec<(PathBuf, String)>,
+}
+
+/// The most failures of one path of a test that are kept.
+pub const MOST_FAILURES: usize = 100;
+
+/// A run that the time limit ended.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct StoppedRun {
+    /// The time limit in seconds.
+    pub seconds: u64,
+    /// The number of nodes that were not looked at.
+    pub nodes_left: usize,
+    /// The number of tests of these nodes.
+    pub tests_left: usize,
 }
 
 /// The result of one test.
@@ -34,8 +51,12 @@ pub struct TestResult {
     pub state: TestState,
     /// The number of nodes that it looked at.
     pub nodes: usize,
-    /// The values that are not as expected.
+    /// The number of nodes that it did not look at, because of the time limit.
+    pub nodes_left: usize,
+    /// The values that are not as expected, at most 100 of each path.
     pub failures: Vec<TestFailure>,
+    /// The number of further values of nodes that are not as expected.
+    pub left_out: usize,
     /// The reasons why it cannot be run.
     pub problems: Vec<Finding>,
 }
@@ -51,6 +72,8 @@ pub enum TestState {
     Failed,
     /// The test cannot be run as it is written.
     Invalid,
+    /// Everything was as expected until the time limit ended the run.
+    Unfinished,
 }
 
 /// A value that is not as expected, and the nodes that have it.
@@ -74,6 +97,35 @@ pub struct TestFailure {
     pub place: Option<ValuePlace>,
     /// The way out, if one is known.
     pub help: Option<String>,
+}
+
+impl StoppedRun {
+    /// What happened, in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        let begin = format!("the time limit of {} ended the run", counted(self.seconds, "second"));
+        match self.nodes_left as u64 {
+            0 => format!("{begin} before all wrong values were listed"),
+            nodes => {
+                let tests = counted(self.tests_left as u64, "test");
+                format!("{begin}; left: {} of {tests}", counted(nodes, "node"))
+            }
+        }
+    }
+}
+
+/// `1 node`, `2 nodes`
+fn counted(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+impl TestResult {
+    /// What is not in its lists: further wrong values, and nodes that were not looked at.
+    pub(super) fn remainder(&self) -> Vec<String> {
+        let further = || format!("{} not listed", counted(self.left_out as u64, "more wrong value"));
+        let left = || format!("{} not looked at: the time was over", counted(self.nodes_left as u64, "node"));
+        let further = (self.left_out > 0).then(further);
+        further.into_iter().chain((self.nodes_left > 0).then(left)).collect()
+    }
 }
 
 impl TestFailure {
@@ -118,7 +170,13 @@ impl TestReport {
                 }
                 Finding { fault, level: Level::Error, nodes: failure.nodes.clone() }
             });
-            failed.chain(test.problems.iter().cloned())
+            let remainder = test.remainder().into_iter().map(|remainder| {
+                let message = format!("{}: {remainder}", test.name);
+                let kind = Kind::Lint { rule: "test-failed", message, help: None };
+                let fault = Fault::new(kind).at_site(test.site.clone());
+                Finding { fault, level: Level::Error, nodes: Vec::new() }
+            });
+            failed.chain(remainder).chain(test.problems.iter().cloned())
         });
         findings.collect()
     }

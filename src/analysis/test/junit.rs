@@ -24,8 +24,9 @@ pub fn junit(report: &TestReport, folder: &str) -> String {
 
 fn counts(tests: &[TestResult]) -> String {
     let count = |state: TestState| tests.iter().filter(|test| test.state == state).count();
-    let (failed, invalid) = (count(TestState::Failed), count(TestState::Invalid));
-    format!(" tests=\"{}\" failures=\"{failed}\" errors=\"{invalid}\"", tests.len())
+    let failed = count(TestState::Failed);
+    let errors = count(TestState::Invalid) + count(TestState::Unfinished);
+    format!(" tests=\"{}\" failures=\"{failed}\" errors=\"{errors}\"", tests.len())
 }
 
 fn case(out: &mut String, test: &TestResult, file: &str) {
@@ -44,6 +45,10 @@ fn case(out: &mut String, test: &TestResult, file: &str) {
         let message = escaped(&concise(&Error::from(problem.fault.clone())));
         let kind = problem.fault.code();
         let _ = writeln!(out, "      <error type=\"{kind}\" message=\"{message}\"/>");
+    }
+    for remainder in test.remainder() {
+        let kind = if test.state == TestState::Unfinished { "error" } else { "failure" };
+        let _ = writeln!(out, "      <{kind} type=\"test-failed\" message=\"{}\"/>", escaped(&remainder));
     }
     for failure in &test.failures {
         let TestFailure { site, nodes, place, .. } = failure;

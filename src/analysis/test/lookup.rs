@@ -28,7 +28,7 @@ pub(super) struct ValuePath {
 }
 
 /// The value at a path, or the path of a similar one.
-pub(super) enum Looked {
+pub(super) enum LookedUp {
     Found(Vec<Key>, Value),
     Missing(Option<String>),
 }
@@ -51,7 +51,7 @@ impl ValuePath {
     }
 
     /// The value of a node at this path.
-    pub fn look_up(&self, info: &NodeInfo) -> Looked {
+    pub fn look_up(&self, info: &NodeInfo) -> LookedUp {
         let mut value = match self.part {
             AnswerPart::Parameters => info.parameters.clone(),
             AnswerPart::Exports => info.exports.clone(),
@@ -70,12 +70,12 @@ impl ValuePath {
                 _ => None,
             };
             let Some((key, below)) = found else {
-                return Looked::Missing(self.similar(&keys, segment, &value));
+                return LookedUp::Missing(self.similar(&keys, segment, &value));
             };
             keys.push(key);
             value = below;
         }
-        Looked::Found(keys, value)
+        LookedUp::Found(keys, value)
     }
 
     /// The keys as they are written.

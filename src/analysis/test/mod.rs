@@ -10,16 +10,18 @@ mod matcher;
 mod read;
 mod run;
 mod snapshot;
+mod tally;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::base::error::{Error, Fault, Kind, Note, Result};
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 use crate::storage::fs;
 
-pub use data::{TestFailure, TestReport, TestResult, TestState};
+pub use data::{MOST_FAILURES, StoppedRun, TestFailure, TestReport, TestResult, TestState};
 pub use junit::junit;
 pub use text::{summary, text};
 
@@ -34,6 +36,8 @@ pub struct TestQuestion {
     pub record: bool,
     /// Hides secrets; none by default.
     pub redaction: Redaction,
+    /// After this time no node is looked at any more. Without it, all are.
+    pub time_limit: Option<Duration>,
 }
 
 /// Runs tests. A test that is written wrong is part of the report.

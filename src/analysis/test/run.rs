@@ -1,23 +1,24 @@
 //! Runs tests: renders each node once for all tests that look at it, and groups the nodes with the same wrong
 //! value. Only wrong values are explained.
 
-use std::collections::BTreeMap;
+use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
 use super::TestQuestion;
-use super::data::{TestFailure, TestReport, TestResult, TestState};
-use super::lookup::{AnswerPart, Looked, ValuePath, hidden, place};
+use super::data::{StoppedRun, TestFailure, TestReport, TestResult, TestState};
+use super::lookup::{AnswerPart, LookedUp, ValuePath, hidden, place};
 use super::matcher::{Matcher, Miss, OF_TYPE, differences};
 use super::read::{BadTest, Goal, PathCheck, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
+use super::tally::{NodeOutcome, Tally, Wrong, WrongGroup};
 use crate::analysis::diff::Renderer;
 use crate::analysis::explain::ValuePlaces;
 use crate::analysis::survey::chosen_nodes;
 use crate::base::error::{Error, Fault, Kind, Result, concise};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, is_wild};
-use crate::base::progress::WorkUnit;
+use crate::base::progress::{WorkCount, WorkUnit};
 use crate::base::secrets::MASK;
 use crate::base::similar;
 use crate::base::source::Site;
@@ -34,38 +35,24 @@ enum Rendered<'t> {
     Own(usize, &'t TestCase),
 }
 
-/// What a node shows for one test.
-struct NodeOutcome {
-    test: usize,
-    node: Text,
-    /// What is wrong, each with the index of its check.
-    wrong: Vec<(usize, Wrong)>,
-    /// For each check, whether the node has its path, or a similar path.
-    paths: Vec<Looked>,
-    /// Values to record, each with its path.
-    recorded: Vec<(String, Value)>,
+impl Rendered<'_> {
+    /// The name of the node, and its tests.
+    fn node_and_tests(&self) -> Option<(&Text, &[usize])> {
+        match self {
+            Rendered::Known(name, tests) => Some((name, tests)),
+            Rendered::Own(index, TestCase { subject: Subject::Own(name, ..), .. }) => {
+                Some((name, std::slice::from_ref(index)))
+            }
+            Rendered::Own(..) => None,
+        }
+    }
 }
 
-#[derive(Clone, PartialEq)]
-enum Wrong {
-    Value(Miss),
-    /// The node renders, and should fail with this error.
-    Renders(String),
-    /// The node does not render, or fails with another error than this one.
-    Fails(Option<String>, Error),
-    /// The node to compare with does not render.
-    OtherFails(Text),
-    /// There is no snapshot of the value.
-    Unrecorded,
-}
+/// The most pairs of a test and a node whose outcome is in memory.
+const MOST_PAIRS: usize = 20_000;
 
-/// Equal wrong values of several nodes.
-struct WrongGroup {
-    test: usize,
-    check: usize,
-    wrong: Wrong,
-    nodes: Vec<Text>,
-}
+/// The fewest nodes that are rendered in one go: all threads have work.
+const FEWEST_NODES: usize = 64;
 
 /// The report of the tests in some files.
 pub(super) fn run(
@@ -106,50 +93,79 @@ pub(super) fn run(
     let mut items: Vec<Rendered<'_>> =
         known.into_iter().map(|(name, tests)| Rendered::Known(name, tests)).collect();
     items.append(&mut own);
+    let end = question.time_limit.map(|limit| Instant::now() + limit);
+    let is_over = || end.is_some_and(|end| Instant::now() >= end);
     let runner =
         Runner { all: &all, others: other_nodes(computation, &all), snapshots: &snapshots, question };
-    let context = computation.context();
-    let outcomes = parallel::each_counted(
-        WorkUnit::Nodes,
-        computation.settings.threads,
-        &items,
-        || Renderer::new(context.computation()),
-        |renderer, item| runner.render(renderer, item),
-        |_| false,
-    );
-    let outcomes: Vec<NodeOutcome> = outcomes.into_iter().flatten().collect();
+    let Looked { mut tallies, recorded, nodes_left } = runner.look_at(computation, &items, &is_over);
     let mut results: Vec<TestResult> = all.iter().map(untried).collect();
-    let missing = runner.missing_paths(&outcomes);
-    let groups = Runner::grouped(&outcomes, &missing, &mut results);
+    for item in &items {
+        for test in item.node_and_tests().map_or(&[][..], |(_, tests)| tests) {
+            results[*test].nodes_left += 1;
+        }
+    }
+    for ((test, tally), result) in all.iter().zip(&mut tallies).zip(&mut results) {
+        let Ok(case) = test else { continue };
+        (result.nodes, result.left_out) = (tally.nodes, tally.left_out);
+        result.nodes_left -= tally.nodes;
+        if result.nodes_left > 0 {
+            // One of the other nodes may have a path that these have not.
+            result.state = TestState::Unfinished;
+        } else {
+            add_missing_paths(case, tally, result);
+        }
+    }
+    let groups: Vec<WrongGroup> = tallies.into_iter().flat_map(|tally| tally.groups).flatten().collect();
+    let context = computation.context();
     let failures = parallel::each(
         computation.settings.threads,
         &groups,
         || Renderer::new(context.computation()),
-        |renderer, group| runner.failure(renderer, group),
-        |_| false,
+        |renderer, group| if is_over() { None } else { Some(runner.failure(renderer, group)) },
+        Option::is_none,
     );
-    for (group, failure) in groups.iter().zip(failures) {
-        if let Some(result) = results.get_mut(group.test) {
+    let mut failures = failures.into_iter().flatten();
+    let mut is_unlisted = false;
+    for group in &groups {
+        let result = &mut results[group.test];
+        if result.state != TestState::Invalid {
             result.state = TestState::Failed;
-            result.failures.extend(failure);
+        }
+        match failures.next() {
+            Some(failure) => result.failures.extend(failure),
+            None => {
+                result.left_out += group.nodes.len();
+                is_unlisted = true;
+            }
         }
     }
-    runner.add_missing_paths(missing, &mut results);
-    let mut report = TestReport { tests: results, recorded: Vec::new() };
-    if question.record {
+    let stopped = question.time_limit.filter(|_| nodes_left > 0 || is_unlisted).map(|limit| {
+        let tests = results.iter().filter(|result| result.nodes_left > 0).count();
+        StoppedRun { seconds: limit.as_secs(), nodes_left, tests_left: tests }
+    });
+    let mut report = TestReport { tests: results, stopped, recorded: Vec::new() };
+    if question.record && report.stopped.is_none() {
         // A test that did not run may have snapshots.
         if question.names.is_empty() && report.is_passed() {
             snapshots.clear();
         }
-        for outcome in outcomes {
-            let Some(Ok(test)) = all.get(outcome.test) else { continue };
-            for (path, value) in outcome.recorded {
-                snapshots.put(test.file, label(test, &outcome.node), path, value);
-            }
+        for (test, (label, path, value)) in recorded {
+            let Some(Ok(test)) = all.get(test) else { continue };
+            snapshots.put(test.file, label, path, value);
         }
         report.recorded = snapshots.texts(computation.settings)?;
     }
     Ok(report)
+}
+
+/// What the nodes of all tests show.
+struct Looked {
+    /// For each test.
+    tallies: Vec<Tally>,
+    /// Values to record, each with the index of its test, the name of the snapshot and the path.
+    recorded: Vec<(usize, (Text, String, Value))>,
+    /// The number of nodes that were not looked at.
+    nodes_left: usize,
 }
 
 /// The differences of a value from the recorded one. Both have no secrets.
@@ -168,7 +184,29 @@ fn untried(test: &Result<TestCase, BadTest>) -> TestResult {
     };
     let problem = |fault: &Fault| Finding { fault: fault.clone(), level: Level::Error, nodes: Vec::new() };
     let problems = faults.iter().map(problem).collect();
-    TestResult { name: name.clone(), site: site.clone(), state, nodes: 0, failures: Vec::new(), problems }
+    TestResult {
+        name: name.clone(),
+        site: site.clone(),
+        state,
+        nodes: 0,
+        nodes_left: 0,
+        failures: Vec::new(),
+        left_out: 0,
+        problems,
+    }
+}
+
+/// Makes each path that no node has a problem of its test.
+fn add_missing_paths(case: &TestCase, tally: &mut Tally, result: &mut TestResult) {
+    let Goal::Values(checks) = &case.goal else { return };
+    for (check, help) in tally.take_missing_paths(case) {
+        let Some(check) = checks.get(check) else { continue };
+        let message = format!("no node of this test has '{}'", check.path);
+        let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
+        let fault = fault.at_site(check.site.clone());
+        result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
+        result.state = TestState::Invalid;
+    }
 }
 
 /// The name of a node in snapshots. A node of a test's own has the name of the test.
@@ -283,26 +321,55 @@ impl Runner<'_> {
         }
     }
 
+    /// Renders the nodes, and tallies what they show, until the time is over.
+    fn look_at(
+        &self,
+        computation: &Computation<'_>,
+        items: &[Rendered<'_>],
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> Looked {
+        let mut tallies: Vec<Tally> = self.all.iter().map(|_| Tally::default()).collect();
+        let (mut recorded, mut nodes_left) = (Vec::new(), items.len());
+        let count = WorkCount::begin(WorkUnit::Nodes, items.len());
+        let context = computation.context();
+        let batch = (MOST_PAIRS / self.all.len().max(1)).max(FEWEST_NODES);
+        for batch in items.chunks(batch) {
+            let outcomes = parallel::each(
+                computation.settings.threads,
+                batch,
+                || Renderer::new(context.computation()),
+                |renderer, item| {
+                    let outcomes = (!is_over()).then(|| self.render(renderer, item));
+                    if let Some(count) = &count {
+                        count.step();
+                    }
+                    outcomes
+                },
+                Option::is_none,
+            );
+            for (item, outcomes) in batch.iter().zip(outcomes.into_iter().flatten()) {
+                nodes_left -= 1;
+                let Some((node, _)) = item.node_and_tests() else { continue };
+                for mut outcome in outcomes {
+                    let test = outcome.test;
+                    recorded.extend(outcome.recorded.drain(..).map(|value| (test, value)));
+                    if let (Some(Ok(case)), Some(tally)) = (self.all.get(test), tallies.get_mut(test)) {
+                        tally.add(case, node, outcome);
+                    }
+                }
+            }
+        }
+        Looked { tallies, recorded, nodes_left }
+    }
+
     /// Renders a node, and looks at it for each of its tests.
     fn render(&self, renderer: &Renderer<'_>, item: &Rendered<'_>) -> Vec<NodeOutcome> {
-        let (name, tests): (&Text, &[usize]) = match item {
-            Rendered::Known(name, tests) => (name, tests),
-            Rendered::Own(index, TestCase { subject: Subject::Own(name, ..), .. }) => {
-                (name, std::slice::from_ref(index))
-            }
-            Rendered::Own(..) => return Vec::new(),
-        };
-        let Some(first) = tests.first() else { return Vec::new() };
+        let Some((name, tests @ [first, ..])) = item.node_and_tests() else { return Vec::new() };
         let request = self.request(*first, name);
         let answer = renderer.answer(request);
         let outcome = |test: &usize| {
-            let mut outcome = NodeOutcome {
-                test: *test,
-                node: name.clone(),
-                wrong: Vec::new(),
-                paths: Vec::new(),
-                recorded: Vec::new(),
-            };
+            let mut outcome =
+                NodeOutcome { test: *test, wrong: Vec::new(), missing: None, recorded: Vec::new() };
             if let Some(Ok(case)) = self.all.get(*test) {
                 self.look(renderer, request, case, &answer, &mut outcome);
             }
@@ -332,13 +399,16 @@ impl Runner<'_> {
             }
             (Goal::Values(checks), Ok(info)) => (checks, info),
         };
+        let missing = outcome.missing.insert(Vec::new());
         for (index, check) in checks.iter().enumerate() {
             let path = &check.value;
-            let (keys, got, found) = match path.look_up(info) {
-                Looked::Found(keys, value) => (keys, Some(value), Looked::Found(Vec::new(), Value::Null)),
-                Looked::Missing(similar) => (path.keys(), None, Looked::Missing(similar)),
+            let (keys, got) = match path.look_up(info) {
+                LookedUp::Found(keys, value) => (keys, Some(value)),
+                LookedUp::Missing(similar) => {
+                    missing.push((index, similar));
+                    (path.keys(), None)
+                }
             };
-            outcome.paths.push(found);
             for matcher in &check.matchers {
                 let wrong: Vec<Wrong> = match matcher {
                     Matcher::SameAs(node) => self.compared(node, path, &keys, got.as_ref()),
@@ -349,14 +419,14 @@ impl Runner<'_> {
                         let shown = got.as_ref().map(|value| {
                             hidden(of.as_ref(), &self.question.redaction, path.part, &keys, value)
                         });
-                        let known = self.snapshots.get(case.file, &label(case, &outcome.node), &check.path);
-                        let wrong = if self.question.record {
+                        let label = label(case, request.name);
+                        if self.question.record {
+                            outcome.recorded.extend(shown.map(|value| (label, check.path.clone(), value)));
                             Vec::new()
                         } else {
+                            let known = self.snapshots.get(case.file, &label, &check.path);
                             recorded(&keys, known, shown.as_ref())
-                        };
-                        outcome.recorded.extend(shown.map(|value| (check.path.clone(), value)));
-                        wrong
+                        }
                     }
                     matcher => matcher.misses(&keys, got.as_ref()).into_iter().map(Wrong::Value).collect(),
                 };
@@ -374,97 +444,11 @@ impl Runner<'_> {
     fn compared(&self, node: &Text, path: &ValuePath, keys: &[Key], got: Option<&Value>) -> Vec<Wrong> {
         let Some(Ok(info)) = self.others.get(node) else { return vec![Wrong::OtherFails(node.clone())] };
         let (keys, expected) = match path.look_up(info) {
-            Looked::Found(keys, value) => (keys, Some(value)),
-            Looked::Missing(_) => (keys.to_vec(), None),
+            LookedUp::Found(keys, value) => (keys, Some(value)),
+            LookedUp::Missing(_) => (keys.to_vec(), None),
         };
         let misses = differences("as in", &keys, expected.as_ref(), got);
         misses.into_iter().map(|miss| Wrong::Value(Miss { other: Some(node.clone()), ..miss })).collect()
-    }
-
-    /// Groups the nodes with the same wrong value, and counts the nodes of each test.
-    fn grouped(
-        outcomes: &[NodeOutcome],
-        missing: &BTreeMap<(usize, usize), String>,
-        results: &mut [TestResult],
-    ) -> Vec<WrongGroup> {
-        let mut groups: Vec<Vec<WrongGroup>> = results.iter().map(|_| Vec::new()).collect();
-        for outcome in outcomes {
-            let (Some(result), Some(groups)) = (results.get_mut(outcome.test), groups.get_mut(outcome.test))
-            else {
-                continue;
-            };
-            result.nodes += 1;
-            for (check, wrong) in &outcome.wrong {
-                match groups.iter_mut().find(|group| group.check == *check && group.wrong == *wrong) {
-                    Some(group) => group.nodes.push(outcome.node.clone()),
-                    None => groups.push(WrongGroup {
-                        test: outcome.test,
-                        check: *check,
-                        wrong: wrong.clone(),
-                        nodes: vec![outcome.node.clone()],
-                    }),
-                }
-            }
-        }
-        // A path that no node has is no wrong value.
-        let is_path_missing = |group: &WrongGroup| {
-            matches!(group.wrong, Wrong::Value(Miss { got: None, .. }))
-                && missing.contains_key(&(group.test, group.check))
-        };
-        let groups = groups.into_iter().flatten();
-        let mut groups: Vec<WrongGroup> = groups.filter(|group| !is_path_missing(group)).collect();
-        groups.sort_by_key(|group| (group.test, group.check));
-        groups
-    }
-
-    /// The checks whose path no node of the test has, by test and check, each with its way out. A node that does
-    /// not render shows no path.
-    fn missing_paths(&self, outcomes: &[NodeOutcome]) -> BTreeMap<(usize, usize), String> {
-        // Per check: nothing once a node has the path, else a similar path.
-        let mut looked: BTreeMap<(usize, usize), Option<Option<&String>>> = BTreeMap::new();
-        for outcome in outcomes {
-            for (check, path) in outcome.paths.iter().enumerate() {
-                let known = looked.entry((outcome.test, check)).or_insert(Some(None));
-                match (path, known) {
-                    (Looked::Found(..), known) => *known = None,
-                    (Looked::Missing(name), Some(similar)) => *similar = similar.or(name.as_ref()),
-                    (Looked::Missing(_), None) => {}
-                }
-            }
-        }
-        let missing = looked.into_iter().filter_map(|(key, similar)| Some((key, similar?)));
-        let missing = missing.filter(|(key, _)| !self.expects_absence(*key)).map(|(key, similar)| {
-            let help = match similar {
-                Some(similar) => format!("'{similar}' is similar"),
-                None => "'absent' expects that there is no value".to_owned(),
-            };
-            (key, help)
-        });
-        missing.collect()
-    }
-
-    fn expects_absence(&self, (test, check): (usize, usize)) -> bool {
-        let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(test) else { return true };
-        checks
-            .get(check)
-            .is_none_or(|check| check.matchers.iter().any(|matcher| matches!(matcher, Matcher::Absent)))
-    }
-
-    /// Makes each path that no node has a problem of its test.
-    fn add_missing_paths(&self, missing: BTreeMap<(usize, usize), String>, results: &mut [TestResult]) {
-        for ((test, check), help) in missing {
-            let (Some(Ok(TestCase { goal: Goal::Values(checks), .. })), Some(result)) =
-                (self.all.get(test), results.get_mut(test))
-            else {
-                continue;
-            };
-            let Some(check) = checks.get(check) else { continue };
-            let message = format!("no node of this test has '{}'", check.path);
-            let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
-            let fault = fault.at_site(check.site.clone());
-            result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
-            result.state = TestState::Invalid;
-        }
     }
 
     /// The failure of a group, with the place of the value in its first node.

@@ -23,14 +23,20 @@ pub fn text(report: &TestReport, all: bool, paint: Paint) -> String {
                 let _ = write!(out, "{passed}  {}\n\n", inert(&test.name));
             }
             TestState::Passed => {}
-            TestState::Failed | TestState::Invalid => block(&mut out, test, shown, paint),
+            TestState::Failed | TestState::Invalid | TestState::Unfinished => {
+                block(&mut out, test, shown, paint);
+            }
         }
     }
     out + &summary(report)
 }
 
 fn block(out: &mut String, test: &TestResult, shown: usize, paint: Paint) {
-    let state = if test.state == TestState::Invalid { "invalid" } else { "failed" };
+    let state = match test.state {
+        TestState::Invalid => "invalid",
+        TestState::Unfinished => "unfinished",
+        TestState::Failed | TestState::Passed => "failed",
+    };
     let _ =
         writeln!(out, "{}  {}", paint.of(Style::Error, state), paint.of(Style::Heading, &inert(&test.name)));
     for problem in &test.problems {
@@ -49,6 +55,9 @@ fn block(out: &mut String, test: &TestResult, shown: usize, paint: Paint) {
     }
     if test.failures.len() > shown {
         let _ = writeln!(out, "  {} more failures; --all shows them", test.failures.len() - shown);
+    }
+    for remainder in test.remainder() {
+        let _ = writeln!(out, "  {remainder}");
     }
     out.push('\n');
 }
@@ -80,7 +89,7 @@ fn source(failure: &TestFailure, paint: Paint) -> String {
     }
 }
 
-/// `2 tests failed, 1 is invalid, 5 passed`
+/// `8 tests: 2 failed, 1 invalid, 5 passed`, and what the time limit left.
 pub fn summary(report: &TestReport) -> String {
     let count = |state: TestState| report.count(state);
     let mut parts = Vec::new();
@@ -90,7 +99,12 @@ pub fn summary(report: &TestReport) -> String {
     if count(TestState::Invalid) > 0 {
         parts.push(format!("{} invalid", count(TestState::Invalid)));
     }
+    if count(TestState::Unfinished) > 0 {
+        parts.push(format!("{} unfinished", count(TestState::Unfinished)));
+    }
     parts.push(format!("{} passed", count(TestState::Passed)));
     let word = if report.tests.len() == 1 { "test" } else { "tests" };
-    format!("{} {word}: {}", report.tests.len(), parts.join(", "))
+    let stopped =
+        report.stopped.as_ref().map_or_else(String::new, |stopped| format!("\n{}", stopped.sentence()));
+    format!("{} {word}: {}{stopped}", report.tests.len(), parts.join(", "))
 }

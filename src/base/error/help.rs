@@ -57,6 +57,9 @@ impl Kind {
             Kind::GrainUntrusted { grain } => {
                 Some(format!("list it with its permitted values in 'trusted_grains': '{grain}: [VALUE, …]'"))
             }
+            Kind::FileChanging { .. } => {
+                Some("ask again; if it stays so, something writes there all the time".into())
+            }
             // The lock itself is closed, not its folder.
             Kind::FileUnwritable { message, .. } if message.contains("/.reclass.lock'") =>
             {

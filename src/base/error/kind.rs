@@ -134,10 +134,15 @@ kinds! {
     /// to read it.
     DirectoryUnreadable { path: String, message: String } "directory-unreadable" 74
         "cannot read the folder '{path}': {message}";
-    /// A file of the inventory exists and cannot be read, or it keeps changing while it is read. In Salt, the
-    /// user of the master needs the right to read it.
+    /// A file of the inventory exists and cannot be read. In Salt, the user of the master needs the right to
+    /// read it.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
         "cannot read '{path}': {message}";
+    /// A file or folder of the inventory changed each time that it was read, for about a second. No answer is
+    /// given, because it could mix two states of the files. Something writes there all the time: find it, or
+    /// let it write a new file and rename it over the old one.
+    FileChanging { path: String, message: String } "file-changing" 74
+        "'{path}' keeps changing while it is read: {message}";
     /// Several files define the same node or class (S6). Everything that depends on the name fails, and other
     /// nodes do not. Keep one of the files.
     DuplicateDefinition { what: &'static str, name: String, files: Vec<String> } "duplicate-definition" 65

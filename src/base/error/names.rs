@@ -55,6 +55,7 @@ impl Kind {
             | Kind::DirectoryNotFound { .. }
             | Kind::DirectoryUnreadable { .. }
             | Kind::FileUnreadable { .. }
+            | Kind::FileChanging { .. }
             | Kind::DuplicateDefinition { .. }
             | Kind::NodeNotFound { .. }
             | Kind::GitProgram { .. }

@@ -178,8 +178,7 @@ impl Linearizer<'_> {
     /// Takes a step: reuses the step of another node, or computes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
         let revision = self.computation.revision;
-        let next =
-            self.sequence.next(&step, revision, |dependencies| self.computation.is_current(dependencies));
+        let next = self.sequence.next(&step, revision, |dependencies| self.computation.changed(dependencies));
         if let Some(next) = next {
             self.sequence = next;
             return;

@@ -152,9 +152,11 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
         stop.store(true, Ordering::Relaxed);
         let error = error.unwrap();
         let error = error.to_string();
-        // Writes during each read are another error.
-        let expected = ["it is never left alone for 40 ms (settle_time)", "it changes while it is read"];
+        // Writes during each read have another message.
+        let expected =
+            ["it is never left alone for 40 ms (settle_time)", "it was another one after each of 6 attempts"];
         assert!(expected.iter().any(|text| error.contains(text)), "{error}");
+        assert!(error.contains("n.yml' keeps changing") && error.contains("(file-changing)"), "{error}");
     });
     inventory.nodeinfo("n", &Request::default()).unwrap();
 }

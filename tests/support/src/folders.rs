@@ -45,11 +45,22 @@ pub fn until_old(path: &Path) {
 
 /// The processor time of this process, in seconds: unlike that of a clock, little of it is that of others.
 pub fn processor_seconds() -> f64 {
-    // Behind the name, which may hold anything: the 14th and 15th field, in hundredths.
+    // The 14th and 15th field.
+    seconds_of([11, 12])
+}
+
+/// The processor time of the processes that this one has started and waited for, in seconds.
+pub fn processor_seconds_of_children() -> f64 {
+    seconds_of([13, 14])
+}
+
+/// The sum of two fields of the state of this process, which are hundredths of seconds. They are counted from behind
+/// the name, which may hold anything.
+fn seconds_of([one, other]: [usize; 2]) -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks = |field: usize| fields[field].parse::<f64>().unwrap();
-    (ticks(11) + ticks(12)) / 100.0
+    (ticks(one) + ticks(other)) / 100.0
 }
 
 /// The text under a heading, `--- name`.

@@ -1,8 +1,9 @@
 //! `reclass test` runs the tests of an inventory.
 
 use std::path::Path;
+use std::time::Duration;
 
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, Command, ValueHint, value_parser};
 use reclass::error::Result;
 use reclass::report::{self, to_json};
 use reclass::test::{TestQuestion, TestReport, junit, test, text};
@@ -27,7 +28,10 @@ pub const VERB: Verb = Verb {
             ("A report for GitLab or Jenkins:", "reclass test -o junit > reclass-tests.xml"),
             ("Record the values that tests compare with snapshots:", "reclass test --snapshot"),
         ],
-        exits: &[("1", "A test failed, or is written wrong, or an unexpected failure.")],
+        exits: &[(
+            "1",
+            "A test failed, is written wrong, or was not done when the time was over; or an unexpected failure.",
+        )],
     },
     outputs: &["text", "json", "junit", "github"],
     arguments,
@@ -48,12 +52,21 @@ fn arguments(command: Command) -> Command {
             "NAME",
             "Run only the tests with this text in their name; a glob is for the whole name",
         ))
+        .arg(
+            Arg::new("time-limit")
+                .long("time-limit")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(u64))
+                .default_value("600")
+                .help("Look at no further node after this time; 0 for no limit"),
+        )
         .arg(flag("snapshot", "Record the values that tests compare with snapshots"))
         .arg(flag("all", "Show the passed tests, too, and all failures of a test"))
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let current = current_folder().unwrap_or_default();
+    let seconds = question.matches.get_one("time-limit").copied().unwrap_or_default();
     let report = test(
         &question.inventory,
         &TestQuestion {
@@ -61,6 +74,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
             names: question.words("name"),
             record: question.matches.get_flag("snapshot"),
             redaction: question.redaction(),
+            time_limit: (seconds > 0).then(|| Duration::from_secs(seconds)),
         },
     )?;
     let mut hints = Vec::new();
