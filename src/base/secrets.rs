@@ -6,10 +6,12 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use rustc_hash::FxHashSet;
 
 use crate::base::lock::Mutex;
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
+use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 
@@ -36,10 +38,12 @@ impl Cover {
     }
 }
 
-/// The names of secret keys.
+/// The names of secret keys, and the places of secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     keys: Vec<(Glob, Cover)>,
+    /// The places of scalars that are secret under whatever key they are.
+    places: Arc<FxHashSet<Origin>>,
     /// The covers of names: the same few names are the keys of all nodes. Inventories choose the names, so the
     /// hash has a secret.
     known: Arc<Mutex<HashMap<Text, Cover>>>,
@@ -62,7 +66,7 @@ impl Secrets {
             None => (Glob::new(text), Cover::All),
         };
         let keys = settings.secret_keys.iter().map(|text| key(&text.to_lowercase()));
-        Secrets { keys: keys.collect(), known: Arc::default() }
+        Secrets { keys: keys.collect(), ..Secrets::default() }
     }
 
     /// Nothing is secret.
@@ -76,6 +80,22 @@ impl Secrets {
         self.keys.extend(other.keys);
         self.known = Arc::default();
         self
+    }
+
+    /// The same names, and these places in place of others.
+    #[must_use]
+    pub fn with_places(&self, places: impl IntoIterator<Item = Origin>) -> Secrets {
+        Secrets { places: Arc::new(places.into_iter().collect()), ..self.clone() }
+    }
+
+    /// True if a place is secret, whatever its key is.
+    pub fn has_places(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// The values hidden at a place; `cover` is what its key hides.
+    pub fn at_place(&self, cover: Cover, origin: Origin) -> Cover {
+        if self.has_places() && self.places.contains(&origin) { Cover::All } else { cover }
     }
 
     /// True if nothing is secret.

@@ -325,6 +325,8 @@ settings! {
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case, with all that is below them; with `=` at the end of a glob, texts, numbers and lists (with all that is in them), but no mapping at the key itself. [Answers and excerpts](explain.md#secrets) hide them.
     secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*accesskey', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
+    /// Whether the excerpts of files in errors show keys and references only, and `***` in place of each value: for logs that more people read than the inventory, such as those of CI.
+    mask_excerpts: bool = "false" as Shape::Flag;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
     /// Lint: file with the findings that are known and not reported, a [baseline](lint.md#a-baseline). A relative path begins at `inventory_base_uri`.

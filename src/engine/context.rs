@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Fault;
+use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
 use crate::engine::answer::NodeInfo;
@@ -178,6 +179,11 @@ impl Layers {
     /// The layers of the node itself in merge order.
     pub fn own(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
         std::iter::once(&self.layer).chain(&self.after)
+    }
+
+    /// The policy that also hides what aliases bring from secret keys to other keys of the node.
+    pub fn secrets(&self, secrets: &Secrets) -> Secrets {
+        Layer::with_aliased(secrets, self.all().map(|layer| &**layer))
     }
 
     /// The parameters of the node itself.

@@ -21,6 +21,7 @@ impl Computation<'_> {
         if cycles.is_empty() || secrets.is_none() {
             return;
         }
+        let secrets = layers.secrets(&secrets);
         let parameters = without(&secrets, &self.merge(layers), References::Kept);
         let exports = without(&secrets, &layers.exports, References::Kept);
         let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());

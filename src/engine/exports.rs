@@ -565,6 +565,7 @@ impl Computation<'_> {
         kind: &QuestionKind,
         secrets: &Secrets,
     ) -> Box<[Option<Value>]> {
+        let secrets = &layers.secrets(secrets);
         let exports = without(secrets, &layers.exports, References::Hidden);
         let export = |path: &Vec<Text>| {
             Evaluator::new(self.root(layers).without(secrets), self.settings, self.inputs)

@@ -50,7 +50,7 @@ use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;
 pub(crate) use trace::{FoldStep, FoldTrace, Run, TracedReference};
-pub(crate) use without::{References, without};
+pub(crate) use without::{References, slot_without, without};
 
 /// Finds source positions for messages. Called only if there is a message.
 pub trait Locate {

@@ -57,6 +57,12 @@ impl Without<'_> {
     }
 
     fn slot(&self, slot: &Slot, cover: Cover) -> Option<Slot> {
+        let cover = match slot {
+            Slot::Value(_, origin) | Slot::Text(_, origin) | Slot::Query(_, origin) => {
+                self.secrets.at_place(cover, *origin)
+            }
+            _ => cover,
+        };
         grow(|| match slot {
             Slot::Value(value, origin) => {
                 let hidden = self.secrets.hide(value, cover, &|_| false);

@@ -3,6 +3,7 @@
 //! A layer depends only on the file, its name and the settings, and never changes. All strings are parsed
 //! here: as in the Python forks, a malformed reference fails every node that includes the file.
 
+mod aliased;
 mod class_name;
 mod keys;
 mod path;
@@ -53,6 +54,8 @@ pub struct Layer {
     pub embedded_queries: Vec<Fault>,
     /// The declarations of the section `merge_options`, if the setting of that name allows it.
     pub merge_options: Vec<Arc<Declaration>>,
+    /// Whether its file has an alias, so that a value may be at several paths.
+    pub aliased: bool,
     /// The place of the layer among those of a node, if merge options are in force there.
     pub ruled: Option<Ruled>,
     /// The warnings about this file.
@@ -237,6 +240,7 @@ impl Layer {
             exports: Arc::new(MapSlot::empty()),
             embedded_queries: Vec::new(),
             merge_options: Vec::new(),
+            aliased: false,
             ruled: None,
             warnings: Vec::new(),
         }
@@ -360,6 +364,7 @@ impl Builder<'_> {
             exports,
             embedded_queries: std::mem::take(&mut self.embedded_queries),
             merge_options,
+            aliased: document.aliased,
             ruled: None,
             warnings: std::mem::take(&mut self.warnings),
         }

@@ -1,21 +1,30 @@
-//! Redacts values and files for output: secrets become `***` or asterisks.
+//! Redacts values and files for output: secrets become `***`.
 //!
 //! A value is hidden if its key, or a key above it, is secret (`base::secrets`), or if it differs from the value
 //! computed without the secrets. It is hidden as a whole. References are names, so they are shown.
 
 mod source;
 
+use std::borrow::Cow;
+
 pub use crate::base::secrets::MASK;
 use crate::base::secrets::{Cover, Secrets};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
+use crate::evaluate::slot_without;
+use crate::model::layer::Layer;
+use crate::model::merge::Prefixes;
+use crate::model::slot::Slot;
+use crate::output::written::written;
 
 /// The secrets of an inventory, and its reference syntax.
 #[derive(Clone, Debug, Default)]
 pub struct Redaction {
     /// The names of secret keys.
     pub secrets: Secrets,
+    /// Whether excerpts show no values at all.
+    hides_excerpts: bool,
     open: String,
     close: String,
     delimiter: String,
@@ -29,10 +38,17 @@ impl Redaction {
     pub fn of(settings: &Settings) -> Redaction {
         Redaction {
             secrets: Secrets::of(settings),
+            hides_excerpts: settings.mask_excerpts,
             open: settings.reference_sentinels.0.to_string(),
             close: settings.reference_sentinels.1.to_string(),
             delimiter: settings.delimiter.to_string(),
         }
+    }
+
+    /// Hides the secrets of an inventory whose settings are not known.
+    pub fn standard() -> Redaction {
+        Settings::from_options(&Map::default())
+            .map_or_else(|_| Redaction::none(), |(settings, _)| Redaction::of(&settings))
     }
 
     /// Hides nothing.
@@ -55,6 +71,26 @@ impl Redaction {
         self.hide(Cover::All, value, &|text| self.is_reference(text))
     }
 
+    /// The policy for one file: it also hides what aliases bring from secret keys to other keys.
+    pub(crate) fn within(&self, layer: &Layer) -> Cow<'_, Redaction> {
+        if layer.aliased {
+            let secrets = Layer::with_aliased(&self.secrets, [layer]);
+            Cow::Owned(Redaction { secrets, ..self.clone() })
+        } else {
+            Cow::Borrowed(self)
+        }
+    }
+
+    /// Redacts the written form of what a file has at a path.
+    pub(crate) fn slot(&self, path: &[Key], slot: &Slot, prefixes: &Prefixes) -> Value {
+        let own = written(slot, prefixes);
+        if !self.secrets.has_places() {
+            return self.written(path, &own);
+        }
+        let without = written(&slot_without(&self.secrets, slot, Cover::Open), prefixes);
+        self.written(path, &self.written_unchanged(&own, Some(&without)))
+    }
+
     fn hide(&self, cover: Cover, value: &Value, keeps: &dyn Fn(&str) -> bool) -> Value {
         if self.secrets.is_none() { value.clone() } else { self.secrets.hide(value, cover, keeps) }
     }
@@ -62,6 +98,16 @@ impl Redaction {
     /// Hides the parts of a value that differ from `without`, the value computed without the secrets; `None`
     /// if that cannot be computed.
     pub fn unchanged(&self, value: &Value, without: Option<&Value>) -> Value {
+        self.compared(value, without, &|_| Value::text(MASK))
+    }
+
+    /// Hides the parts of a written form that differ from `without`, the one without the secrets. A text that is
+    /// only a reference is shown.
+    pub fn written_unchanged(&self, written: &Value, without: Option<&Value>) -> Value {
+        self.compared(written, without, &|scalar| self.written_of_secret(scalar))
+    }
+
+    fn compared(&self, value: &Value, without: Option<&Value>, hide: &dyn Fn(&Value) -> Value) -> Value {
         if self.secrets.is_none() {
             return value.clone();
         }
@@ -70,7 +116,8 @@ impl Redaction {
             (Value::Map(map), _) => grow(|| {
                 let without = without.and_then(Value::as_map);
                 let entry = |(key, value): (&Key, &Value)| {
-                    (key.clone(), self.unchanged(value, without.and_then(|without| without.get(key))))
+                    let without = without.and_then(|without| without.get(key));
+                    (key.clone(), self.compared(value, without, hide))
                 };
                 Value::map(map.iter().map(entry).collect::<Map>())
             }),
@@ -79,10 +126,10 @@ impl Redaction {
                     Some(Value::List(without)) if items.len() == without.len() => without.as_slice(),
                     _ => &[],
                 };
-                let item = |(at, item)| self.unchanged(item, without.get(at));
+                let item = |(at, item)| self.compared(item, without.get(at), hide);
                 Value::list(items.iter().enumerate().map(item).collect())
             }),
-            _ => Value::text(MASK),
+            (scalar, _) => hide(scalar),
         }
     }
 

@@ -51,6 +51,8 @@ pub struct Document {
     pub root: Option<Node>,
     /// The spans of all nodes, by [`Node::index`].
     pub spans: Spans,
+    /// Whether it has an alias, so that a node may be at several places.
+    pub aliased: bool,
     /// Duplicate keys. The caller sets [`crate::base::error::Fault::site`] from `spans`.
     pub warnings: Vec<Duplicate>,
 }
@@ -109,10 +111,11 @@ pub fn compose_within(bytes: &[u8], limits: DocumentLimits) -> Result<Document> 
 fn document(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
     let graph = NodeGraph::read(bytes, limits)?;
     let Some(root) = graph.root else {
-        return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
+        return Ok(Document { root: None, spans: Arc::default(), aliased: false, warnings: Vec::new() });
     };
     let (root, warnings) = construct::construct(&graph, root, limits)?;
-    let mut document = Document { root: Some(root), spans: graph.spans.into(), warnings };
+    let (spans, aliased) = (graph.spans.into(), graph.shared);
+    let mut document = Document { root: Some(root), spans, aliased, warnings };
     if !document.warnings.is_empty()
         && let Ok(text) = std::str::from_utf8(bytes)
     {

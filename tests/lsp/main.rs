@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a test says how much it tried")]
 
 mod corpus;
+mod doors;
 mod editor;
 mod extracting;
 mod queue;

@@ -242,3 +242,69 @@ fn a_class_by_a_value_is_named_by_its_file() {
     assert!(place.ends_with("classes/a/S3CRETVALUE.yml:1:18"), "{sent}");
     assert!(!sentence.contains(SECRET), "{sent}");
 }
+
+/// The place of an item of a list is below the secret key, wherever a reference or an alias brings the list. So its
+/// text is hidden there too.
+#[test]
+fn what_a_reference_or_an_alias_brings_from_below_a_secret_key_is_hidden() {
+    const CLASS: &str = "parameters:
+  db: {password: [HIDE-a, [HIDE-b], {SHOW: HIDE-c}], SHOW-open: SHOW-d}
+  secrets: {SHOW-e: [HIDE-e], other: {SHOW-f: {SHOW-g: [HIDE-g]}}}
+  copy: ${db:password}
+  chain: ${copy:0}
+  whole: ${db}
+  part: {inner: '${secrets}'}
+  items: ['${db:password}', '${secrets:other}']
+  two: [SHOW-h]
+  map: {SHOW-i: SHOW-j}
+  passwords: {SHOW-k: '${map::HIDE-k}'}
+  given: ${passwords}
+  alias: {token: &list [HIDE-l], pass: &text HIDE-m, secrets: &map {SHOW-n: HIDE-n}}
+  aliased: {SHOW-o: *list, SHOW-p: *text, SHOW-q: *map, SHOW-r: [*text], <<: *map}
+  open: &open [SHOW-s]
+  closed: {password: *open}
+exports: {e: '${copy}', x: *text}
+";
+    let (_folder, inventory) = inventory(&[
+        ("classes/c.yml", CLASS),
+        ("nodes/n.yml", "classes: [c]\nparameters: {two: '${db:password}', chain: '${copy:1}'}\n"),
+        ("nodes/m.yml", "parameters: {q: '$[ exports:e ]', one: '${q:n}', l: ['$[ exports:x ]']}\n"),
+    ]);
+    let redaction = Redaction::of(inventory.settings());
+    let mut shown = Vec::new();
+    for node in ["n", "m"] {
+        let selection = reclass::explain::Selection {
+            parameters: vec!["**".into()],
+            exports: vec!["**".into()],
+            redaction: redaction.clone(),
+            ..reclass::explain::Selection::default()
+        };
+        let everything =
+            reclass::explain::Selection { parameters: Vec::new(), exports: Vec::new(), ..selection.clone() };
+        for selection in [selection, everything] {
+            let explained =
+                reclass::explain::explain(&inventory, node, &Request::default(), &selection).unwrap();
+            shown.push(reclass::explain::to_text(&explained, reclass::style::Paint::PLAIN));
+            shown.push(reclass::report::to_json(&explained));
+        }
+    }
+    let filter = reclass::list::NodeFilter::default();
+    shown
+        .push(format!("{:?}", reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows));
+    let page =
+        reclass::graph::data(&inventory, &[], &redaction, &reclass::graph::PageOptions::default()).unwrap();
+    shown.extend([
+        page.values,
+        reclass::report::to_json(&reclass::docs::docs(&inventory, &redaction).unwrap()),
+    ]);
+    for shown in &shown {
+        assert!(shown.contains(MASK) && !shown.contains("HIDE"), "{shown}");
+    }
+    // What lies below an open key, and the names that bring secrets in, are no secrets.
+    let text = &shown[0];
+    for name in
+        "dehijkopqrs".chars().map(|letter| format!("SHOW-{letter}")).chain(["${db:password}".to_owned()])
+    {
+        assert!(text.contains(&name), "{name} in {text}");
+    }
+}

@@ -73,6 +73,14 @@ const FLAGS: &[Flag] = &[
     Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", FlagEffect::Sets(true)) },
     Flag { heading: OUTPUT, ..flag('r', "no-refs", "no_refs", FlagEffect::Sets(true)) },
     Flag {
+        letter: None,
+        name: "mask-excerpts",
+        setting: "mask_excerpts",
+        effect: FlagEffect::Sets(true),
+        heading: OUTPUT,
+        help: Some("Show no values in the excerpts of files below errors, for the log of CI"),
+    },
+    Flag {
         heading: OUTPUT,
         help: Some("Report the first error only"),
         ..flag('1', "single-error", "group_errors", FlagEffect::Sets(false))
@@ -169,7 +177,7 @@ pub fn request(matches: &ArgMatches) -> Request {
 
 /// Adds the options that choose the inventory.
 pub fn add_database(command: Command, defaults: &Map) -> Command {
-    add_flags(command, defaults, |flag| flag.heading == DATABASE)
+    add_flags(command, defaults, is_of_commands)
 }
 
 fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) -> Command {
@@ -207,6 +215,11 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
     })
 }
 
+/// Whether the commands have an option, beside the programs.
+fn is_of_commands(flag: &Flag) -> bool {
+    flag.heading == DATABASE || flag.name == "mask-excerpts"
+}
+
 /// Whether only `--help` shows an option, and `-h` does not.
 fn is_rare(flag: &Flag) -> bool {
     !matches!(flag.name, "output" | "inventory-base-uri" | "applications-postfix" | "group-form")
@@ -218,6 +231,7 @@ fn abbreviations(flag: &Flag) -> &'static [&'static str] {
     match flag.name {
         "output" => &["o", "ou", "out", "outp", "outpu"],
         "compose-node-name" => &["co"],
+        "multiple-errors" => &["m"],
         _ => &[],
     }
 }
@@ -326,7 +340,7 @@ pub fn settings(matches: &ArgMatches) -> Map {
 
 /// The settings from the options of [`add_database`].
 pub fn database_settings(matches: &ArgMatches) -> Map {
-    given(matches, |flag| flag.heading == DATABASE)
+    given(matches, is_of_commands)
 }
 
 fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {

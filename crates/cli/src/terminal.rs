@@ -17,7 +17,7 @@ use reclass::formats::{EmitOptions, write_yaml};
 use reclass::redact::Redaction;
 use reclass::serve::Served;
 use reclass::settings::Settings;
-use reclass::value::{Map, Value};
+use reclass::value::Value;
 use reclass::{files, json, report};
 
 use crate::process::{current_folder, environment};
@@ -200,10 +200,9 @@ fn masked(path: &str) -> Option<String> {
 
 /// The text of a file with secrets hidden.
 pub fn hidden(text: &str) -> String {
-    let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Redaction::of(&settings));
     match REDACTION.get() {
         Some(redaction) => redaction.source(text),
-        None => standard().map_or(text.to_owned(), |redaction| redaction.source(text)),
+        None => Redaction::standard().source(text),
     }
 }
 

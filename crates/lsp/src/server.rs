@@ -17,6 +17,7 @@ use lsp_types::{
 };
 use reclass::error::{Error, concise};
 use reclass::lint::{errors_as_findings, rule};
+use reclass::redact::Redaction;
 use reclass::settings::LARGEST_FILE;
 use reclass::{Finding, Request as NodeRequest};
 use serde::Serialize;
@@ -588,8 +589,12 @@ impl Server<'_> {
             }
             asked::DocumentSymbolRequest::METHOD => {
                 let uri = uri(&given).ok_or_else(wrong)?;
-                let text = self.path_of(&uri).and_then(|path| Some(&self.documents.get(&path)?.text));
-                let found = text.map_or_else(Vec::new, |text| symbols::of_document(text, self.encoding));
+                let Some(path) = self.path_of(&uri) else { return nothing };
+                let redaction = self.workspace_of(&path).map(|number| self.workspaces[&number].redaction());
+                let redaction = redaction.unwrap_or_else(Redaction::standard);
+                let text = self.documents.get(&path).map(|document| &document.text);
+                let found =
+                    text.map_or_else(Vec::new, |text| symbols::of_document(text, self.encoding, &redaction));
                 Ok(json!(DocumentSymbolResponse::Nested(found)))
             }
             asked::WorkspaceSymbolRequest::METHOD => {

@@ -4,6 +4,7 @@
 mod data;
 mod markdown;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Template};
 use crate::model::visit;
 use crate::output::redact::Redaction;
-use crate::output::written::written;
 
 pub use crate::analysis::comments::first_comment;
 pub use data::{ClassDocs, DocsPlace, DocsPlaces, Documentation, ExpectedParameter, Names, ParameterDocs};
@@ -209,6 +209,8 @@ impl<'a> Documenter<'a> {
     ) -> Vec<ParameterDocs> {
         let delimiter = &self.computation.settings.delimiter;
         let mut rows: Vec<ParameterDocs> = Vec::new();
+        let redaction =
+            class.layer.as_ref().map_or(Cow::Borrowed(self.redaction), |layer| self.redaction.within(layer));
         let scope = self.schemas.as_ref().filter(|_| section == 0);
         let scope = scope.map(|schemas| schemas.scope(self.survey.users_with_classes(class)));
         settled(map, &self.prefixes).visit(&mut |path, slot| {
@@ -223,7 +225,7 @@ impl<'a> Documenter<'a> {
                 }
                 return true;
             }
-            let value = self.redaction.written(path, &written(slot, &self.prefixes));
+            let value = redaction.slot(path, slot, &self.prefixes);
             if rows.last().is_some_and(|row| row.path == shown) {
                 rows.pop();
             }

@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use crate::base::path::join_path;
+use crate::base::secrets::{Cover, MASK, Secrets};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text};
 use crate::model::merge::Prefixes;
+use crate::output::redact::Redaction;
 use crate::yaml::is_break;
-use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A thing that has an answer in the inventory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -235,18 +237,22 @@ pub fn list_at(text: &str, offset: usize) -> Option<NameList> {
     header.and_then(named)
 }
 
-/// The sections, keys and classes of a text; nothing if it is no YAML.
-pub fn outline(text: &str) -> Vec<Symbol> {
+/// The sections, keys and classes of a text without its secrets; nothing if it is no YAML.
+pub fn outline(text: &str, redaction: &Redaction) -> Vec<Symbol> {
     let Ok(outline) = Outline::read(text.as_bytes()) else { return Vec::new() };
-    outline.root.as_ref().map_or_else(Vec::new, |root| symbols(text, root))
+    outline.root.as_ref().map_or_else(Vec::new, |root| symbols(text, root, (&redaction.secrets, Cover::Open)))
 }
 
-fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
+fn symbols(text: &str, node: &OutlineNode, (secrets, cover): (&Secrets, Cover)) -> Vec<Symbol> {
     grow(|| match &node.form {
         NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => {
             let symbol = |pair: &OutlineEntry| {
                 let key = pair.key.content..pair.key.end;
-                let inner = symbols(text, &pair.value);
+                let below = match &pair.name {
+                    KeyName::Key(key) => secrets.below(cover, key),
+                    KeyName::Merge | KeyName::Other => cover,
+                };
+                let inner = symbols(text, &pair.value, (secrets, below));
                 let last = inner.last().map_or(pair.value.end, |last| last.range.end);
                 let range = key.start..last.max(key.end);
                 let is_container = !matches!(
@@ -266,6 +272,7 @@ fn symbols(text: &str, node: &OutlineNode) -> Vec<Symbol> {
         NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
             let symbol = |item: &OutlineNode| {
                 let name = scalar_text(text, item)?;
+                let name = if cover == Cover::Open { name } else { MASK.to_owned() };
                 let range = item.content..item.end;
                 let quote = usize::from(!matches!(item.form, NodeForm::Plain));
                 let key = range.start + quote..(range.end - quote).max(range.start + quote);

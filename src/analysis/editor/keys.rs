@@ -13,6 +13,7 @@ use crate::engine::context::NodeRequest;
 use crate::model::layer::Layer;
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
+use crate::output::redact::Redaction;
 
 /// The place of a key that is not finished.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,11 +88,12 @@ pub fn key_place_at(text: &str, offset: usize, settings: &Settings) -> Option<Ke
 }
 
 impl InventoryNames {
-    /// The keys that files had at a path when the inventory was last checked.
-    pub fn keys_at(&self, place: &KeyPlace) -> BTreeMap<Text, KnownKey> {
+    /// The keys that files had at a path when the inventory was last checked, without secrets.
+    pub fn keys_at(&self, place: &KeyPlace, redaction: &Redaction) -> BTreeMap<Text, KnownKey> {
         let mut found: BTreeMap<Text, KnownKey> = BTreeMap::new();
         for file in self.files.values() {
             let Some(layer) = &file.layer else { continue };
+            let redaction = redaction.within(layer);
             let inner = below(layer, place.export, &place.path);
             for (key, slot) in inner.into_iter().flat_map(|map| map.entries.iter()) {
                 let Some(name) = key.as_str().filter(|name| !place.beside.contains(*name)) else { continue };
@@ -100,8 +102,12 @@ impl InventoryNames {
                     is_mapping: mapping(slot).is_some()
                         || matches!(plain(slot), Slot::Value(Value::Map(_), _)),
                     value: match plain(slot) {
-                        Slot::Value(value, _) if !matches!(value, Value::Map(_) | Value::List(_)) => {
-                            Some(value.clone())
+                        Slot::Value(Value::Map(_) | Value::List(_), _) => None,
+                        Slot::Value(value, origin) => {
+                            let path = place.path.iter().cloned().chain([Text::from(name)]).map(Key::from);
+                            let path: Vec<Key> = path.collect();
+                            let cover = redaction.secrets.at_place(redaction.secrets.at(&path), *origin);
+                            Some(redaction.secrets.hide(value, cover, &|_| false))
                         }
                         _ => None,
                     },

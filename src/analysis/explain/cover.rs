@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::data::{ReferenceTrace, Step, ValueTrace};
+use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
 use super::explainer::{Wanted, values_without};
 use super::place::ValuePlaces;
 use crate::base::error::Kind;
@@ -44,8 +44,16 @@ pub fn shown(
     redaction.value(path, &shown)
 }
 
-/// The path of a part, its value and what is written.
-type CoveredPart<'p, V> = (&'p [Key], V, V);
+/// A part of a container: `V` is its value or what is written, `W` a reference to a container around it.
+pub(super) struct CoveredPart<'p, V, W> {
+    pub(super) path: &'p [Key],
+    pub(super) value: V,
+    pub(super) written: V,
+    pub(super) via: Vec<W>,
+}
+
+type PartToCover<'p> = CoveredPart<'p, &'p mut Option<Value>, &'p mut Value>;
+type PartWithout<'p> = CoveredPart<'p, &'p Option<Value>, &'p Value>;
 
 impl Redaction {
     /// Hides values that depend on secrets; `without` is the same trace without the secrets.
@@ -61,19 +69,22 @@ impl Redaction {
                 // Without the secrets there is no cycle. So a secret is one of the keys in its path.
                 MASK.clone_into(cycle);
             }
-            let same = without.filter(|without| without.steps.len() == trace.steps.len());
+            let steps = without.map_or(&[][..], |without| &without.steps);
+            let same = Some(steps).filter(|steps| steps.len() == trace.steps.len());
             for (at, step) in trace.steps.iter_mut().enumerate() {
-                self.cover_step(&trace.path, step, same.and_then(|without| without.steps.get(at)));
+                // An item of a list may be a secret that a reference brings to an open path.
+                let is_same = |other: &&Step| other.path == step.path && other.place.site == step.place.site;
+                let written = same.and_then(|steps| steps.get(at)).filter(is_same);
+                let written = written.or_else(|| steps.iter().find(is_same)).map(|other| &other.written);
+                step.written = self.written_unchanged(&step.written, written);
+                self.cover_step(&trace.path, step, same.and_then(|steps| steps.get(at)));
                 if secret {
                     self.hide_found(&mut step.references);
                 }
             }
             let without = without.map_or(&[][..], |without| &without.parts);
-            let without: Vec<_> =
-                without.iter().map(|part| (&*part.path, &part.value, &part.written)).collect();
-            let parts = trace.parts.iter_mut();
-            let parts = parts.map(|part| (&*part.path, &mut part.value, &mut part.written));
-            self.cover_parts(parts, &without);
+            let without: Vec<_> = without.iter().map(ValuePart::without).collect();
+            self.cover_parts(trace.parts.iter_mut().map(ValuePart::to_cover), &without);
         });
     }
 
@@ -94,23 +105,28 @@ impl Redaction {
     /// Hides the values and texts that differ without the secrets. Returns the index of each one's counterpart.
     pub(super) fn cover_parts<'p>(
         &self,
-        parts: impl Iterator<Item = CoveredPart<'p, &'p mut Option<Value>>>,
-        without: &[CoveredPart<'_, &Option<Value>>],
+        parts: impl Iterator<Item = PartToCover<'p>>,
+        without: &[PartWithout<'_>],
     ) -> Vec<Option<usize>> {
         let mut by_path: Option<FxHashMap<&[Key], usize>> = None;
-        let mut cover = |(at, (path, value, written)): (usize, CoveredPart<'p, &'p mut Option<Value>>)| {
-            let counterpart = Some(at).filter(|at| without.get(*at).is_some_and(|(same, ..)| *same == path));
+        let mut cover = |(at, part): (usize, PartToCover<'p>)| {
+            let path = part.path;
+            let counterpart = Some(at).filter(|at| without.get(*at).is_some_and(|other| other.path == path));
             let counterpart = counterpart.or_else(|| {
-                let all = || without.iter().zip(0..).map(|((path, ..), at)| (*path, at)).collect();
+                let all = || without.iter().zip(0..).map(|(part, at)| (part.path, at)).collect();
                 by_path.get_or_insert_with(all).get(path).copied()
             });
-            let same = counterpart.map(|at| without[at]);
-            self.cover_value(path, value, same.and_then(|(_, value, _)| value.as_ref()));
+            let other = counterpart.map(|at| &without[at]);
+            self.cover_value(path, part.value, other.and_then(|other| other.value.as_ref()));
             // The text may be a secret that a reference brings in.
-            let same = written.as_ref() == same.and_then(|(.., written)| written.as_ref());
-            *written = written.as_ref().map(|written| {
-                if same { self.written(path, written) } else { self.written_of_secret(written) }
-            });
+            if let Some(written) = part.written {
+                let without = other.and_then(|other| other.written.as_ref());
+                *written = self.written(path, &self.written_unchanged(written, without));
+            }
+            for (at, written) in part.via.into_iter().enumerate() {
+                let without = other.and_then(|other| other.via.get(at).copied());
+                *written = self.written_unchanged(written, without);
+            }
             counterpart
         };
         parts.enumerate().map(&mut cover).collect()
@@ -153,6 +169,30 @@ impl Redaction {
             hide(&mut step.after);
             self.hide_found(&mut step.references);
         }
+    }
+}
+
+impl ValuePart {
+    fn to_cover(&mut self) -> PartToCover<'_> {
+        let ValuePart { path, value, written, via, .. } = self;
+        CoveredPart { path, value, written, via: via.iter_mut().map(|one| &mut one.written).collect() }
+    }
+
+    fn without(&self) -> PartWithout<'_> {
+        let ValuePart { path, value, written, via, .. } = self;
+        CoveredPart { path, value, written, via: via.iter().map(|one| &one.written).collect() }
+    }
+}
+
+impl Leaf {
+    pub(super) fn to_cover(&mut self) -> PartToCover<'_> {
+        let Leaf { path, value, written, via, .. } = self;
+        CoveredPart { path, value, written, via: via.iter_mut().map(|(written, _)| written).collect() }
+    }
+
+    pub(super) fn without(&self) -> PartWithout<'_> {
+        let Leaf { path, value, written, via, .. } = self;
+        CoveredPart { path, value, written, via: via.iter().map(|(written, _)| written).collect() }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Explainer<'a> {
     pub(super) others: &'a OtherNodes<'a>,
     pub(super) places: ValuePlaces<'a>,
     pub(super) evaluator: Evaluator<'a>,
+    /// The secrets that the parameters are without.
+    pub(super) secrets: Secrets,
     pub(super) prefixes: Prefixes,
     pub(super) parameters: ExplainedSection,
     pub(super) exports: ExplainedSection,
@@ -163,6 +165,7 @@ impl<'a> Explainer<'a> {
         secrets: &Secrets,
     ) -> Explainer<'a> {
         let prefixes = Prefixes::new(computation.settings);
+        let secrets = &layers.secrets(secrets);
         let parameters = without(secrets, &computation.merge(layers), References::Hidden);
         let merged_exports = without(secrets, &layers.exports, References::Hidden);
         let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
@@ -177,6 +180,7 @@ impl<'a> Explainer<'a> {
             others,
             places: ValuePlaces::new(computation, layers),
             evaluator,
+            secrets: secrets.clone(),
             parameters: ExplainedSection { merged: parameters, folded: None },
             exports: ExplainedSection { merged: merged_exports, folded: None },
             prefixes,

@@ -18,6 +18,7 @@ use super::steps::LayerStep;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::lock::Mutex;
 use crate::base::path::KeyPath;
+use crate::base::secrets::Cover;
 use crate::base::size::TEXT_UNIT;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text};
@@ -25,13 +26,14 @@ use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::AUTOMATIC;
-use crate::evaluate::OwnPaths;
+use crate::evaluate::{OwnPaths, slot_without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 use crate::output::redact::Redaction;
+use crate::output::written::written;
 
-/// A leaf of a node. Secrets are masked, but for the values of steps, which most nodes share: whoever shows them
-/// masks them.
+/// A leaf of a node. Secrets are masked, but for the values of steps that their paths hide, which most nodes share:
+/// whoever shows them masks them.
 pub(crate) struct ExplainedLeaf {
     /// Its value and its origin.
     pub leaf: Leaf,
@@ -366,17 +368,16 @@ impl<'a> LeafExplainer<'a> {
         let mut leaves = self.with.leaves_at(path);
         if let Some(without) = &mut self.without {
             let without = without.leaves_at(path);
-            let values: Vec<_> =
-                without.iter().map(|leaf| (&*leaf.path, &leaf.value, &leaf.written)).collect();
-            let parts = leaves.iter_mut().map(|leaf| (&*leaf.path, &mut leaf.value, &mut leaf.written));
-            let counterparts = self.redaction.cover_parts(parts, &values);
+            let others: Vec<_> = without.iter().map(Leaf::without).collect();
+            let counterparts = self.redaction.cover_parts(leaves.iter_mut().map(Leaf::to_cover), &others);
             for (leaf, at) in leaves.iter_mut().zip(counterparts) {
                 leaf.own |= at.is_none_or(|at| without[at].own);
             }
         }
         let mut explained = Vec::with_capacity(leaves.len());
         for mut leaf in leaves {
-            let traced = self.with.leaf(&leaf);
+            let mut traced = self.with.leaf(&leaf);
+            self.cover_steps(&leaf, &mut traced.steps);
             let mut targets = traced.targets;
             if let Some(explainer) = self.without.as_mut().filter(|_| !targets.is_empty()) {
                 // A target that changes without the secrets has a secret among its keys.
@@ -394,6 +395,27 @@ impl<'a> LeafExplainer<'a> {
             explained.push(Box::new(ExplainedLeaf { leaf, steps: traced.steps, targets, answers }));
         }
         explained
+    }
+
+    /// Masks the texts of steps that are secrets under an open path: those that an alias brings, and the last one
+    /// if it is an item of a list that differs without the secrets.
+    fn cover_steps(&mut self, leaf: &Leaf, steps: &mut [LayerStep]) {
+        let Some(without) = &mut self.without else { return };
+        if without.secrets.has_places() {
+            for step in &mut *steps {
+                step.source.slot = slot_without(&without.secrets, &step.source.slot, Cover::Open);
+            }
+        }
+        if let (Some(list), Some(step)) = (leaf.list, steps.last_mut().filter(|step| step.source.is_item())) {
+            let slot = &mut step.source.slot;
+            let own = written(slot, &self.with.prefixes);
+            let same =
+                without.item(&leaf.path, list).map(|item| written(&item.source.slot, &self.with.prefixes));
+            let shown = self.redaction.written_unchanged(&own, same.as_ref());
+            if shown != own {
+                *slot = Slot::Value(shown, slot.origin());
+            }
+        }
     }
 
     fn cost(&mut self) -> Cost {

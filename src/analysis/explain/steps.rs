@@ -16,11 +16,14 @@ use super::explainer::{Explainer, MAX_DEPTH};
 use super::parts::default_layer;
 use crate::base::error::Fault;
 use crate::base::path::KeyPath;
+use crate::base::secrets::Cover;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Layers;
-use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, ItemStep, Mode, Root, Run, Stop, Whnf};
+use crate::evaluate::{
+    Effect, Evaluator, FoldStep, FoldTrace, Found, ItemStep, Mode, Root, Run, Stop, Whnf, slot_without,
+};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::merge_options::PathRules;
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
@@ -66,7 +69,7 @@ impl LayerValue {
     }
 
     /// Whether it is inside a list, where nothing merges.
-    fn is_item(&self) -> bool {
+    pub(super) fn is_item(&self) -> bool {
         self.layer == usize::MAX
     }
 
@@ -409,7 +412,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The step of a value inside a list.
-    fn item(&mut self, path: &[Key], list: usize) -> Option<LayerStep> {
+    pub(super) fn item(&mut self, path: &[Key], list: usize) -> Option<LayerStep> {
         let found = self.find(&path[..list])?;
         let mut slot = match (&found.whnf, &path[list].0) {
             (Whnf::List(list), Value::Int(at)) => list.items.get(usize::try_from(*at).ok()?)?,
@@ -490,7 +493,13 @@ impl<'a> Explainer<'a> {
         if let Some(folded) = &self.section().folded {
             return folded.clone();
         }
-        let sources = ordered(self.places.layers(), self.in_exports, &self.prefixes);
+        let mut sources = ordered(self.places.layers(), self.in_exports, &self.prefixes);
+        if self.secrets.has_places() {
+            // An alias brings the text of a secret to an open path of a layer.
+            for source in &mut sources {
+                source.slot = slot_without(&self.secrets, &source.slot, Cover::Open);
+            }
+        }
         let entry = |source: &LayerValue| StackEntry {
             slot: source.slot.clone(),
             prefix: source.prefix,

@@ -33,7 +33,6 @@ use crate::model::visit;
 use crate::output::brief::brief;
 use crate::output::redact::Redaction;
 use crate::output::report::{Finding, Level, to_json_line};
-use crate::output::written::written;
 use crate::storage::git::WorkTree;
 
 /// The page, with placeholders.
@@ -383,12 +382,13 @@ impl Maker<'_> {
     /// The values that a file sets.
     fn sets(&self, tables: &mut Tables, layer: &Layer) -> SetValues {
         let prefixes = Prefixes::new(self.computation.settings);
+        let redaction = self.redaction.within(layer);
         let mut found = Vec::new();
         for (map, section) in
             [(&layer.parameters, LeafSection::Parameters), (&layer.exports, LeafSection::Exports)]
         {
             settled(map, &prefixes).leaves(&mut |path, slot| {
-                let value = self.redaction.written(path, &written(slot, &prefixes));
+                let value = redaction.slot(path, slot, &prefixes);
                 found.push((
                     tables.path(section, path),
                     tables.written(self.computation, &value),

@@ -22,7 +22,6 @@ use crate::model::slot::Slot;
 use crate::model::template::{self, Parsed, Part, Template};
 use crate::output::brief::{brief, whole};
 use crate::output::redact::Redaction;
-use crate::output::written::written;
 
 /// Distinct items in the order of their first use.
 #[derive(Debug)]
@@ -326,8 +325,8 @@ impl Tables {
         if let Some(number) = self.known.steps.get(&known) {
             return *number;
         }
-        let written = written(slot, &Prefixes::new(computation.settings));
-        let number = self.written(computation, &self.redaction.written(path, &written));
+        let written = self.redaction.slot(path, slot, &Prefixes::new(computation.settings));
+        let number = self.written(computation, &written);
         if known.0 != Origin::NONE {
             self.known.steps.insert(known, number);
         }

@@ -14,7 +14,6 @@ use crate::engine::Inventory;
 use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::output::redact::Redaction;
-use crate::output::written::written;
 
 /// A path of the parameters.
 #[derive(Clone, Debug, Serialize)]
@@ -58,11 +57,12 @@ pub fn parameters(
         for file in survey.files.iter().filter(|file| selected.includes(file)) {
             let users = selected.users(file);
             let Ok(layer) = &file.layer else { continue };
+            let redaction = redaction.within(layer);
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot| {
                 let Some(site) = site(computation.inputs, slot.origin(), None) else { return };
                 let (places, nodes) = rows.entry(join_path(path, delimiter)).or_default();
-                let written = redaction.written(path, &written(slot, &prefixes));
+                let written = redaction.slot(path, slot, &prefixes);
                 places.push(ParameterPlace { site, written });
                 nodes.extend(&users);
             });

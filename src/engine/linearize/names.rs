@@ -12,7 +12,7 @@ use crate::base::secrets::{MASK, Secrets};
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text};
 use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
-use crate::model::layer::ClassEntry;
+use crate::model::layer::{ClassEntry, Layer};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::Template;
 
@@ -37,7 +37,8 @@ impl Linearizer<'_> {
 
     /// The resolved name, if it does not depend on a secret.
     fn shown_name(&self, template: &Arc<Template>, origin: Origin, name: &Text) -> Option<Text> {
-        let secrets = Secrets::of(self.settings);
+        let layers = self.sequence.layers().chain(&self.added.layers).map(|layer| &**layer);
+        let secrets = Layer::with_aliased(&Secrets::of(self.settings), layers);
         let root = self.merged_so_far().without(&secrets);
         let mut evaluator = Evaluator::new(root, self.settings, self.sources).in_mode(Mode::Silent);
         let shown = evaluator.class_name(template, origin).ok()?;

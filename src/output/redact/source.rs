@@ -1,8 +1,8 @@
-//! Hides the secrets in the text of a file. In excerpts, an asterisk stands for each character, so that columns
-//! stay the same. In a whole text, each line of a secret becomes three asterisks, whatever its length is.
+//! Hides the secrets in the text of a file. In an excerpt, each line ends where a secret begins. In a whole text, each
+//! line of a secret becomes three asterisks. Neither tells the length of a secret.
 //!
 //! In YAML, secrets are the values under secret keys. In a text that is not YAML, they are the rest of the
-//! line after a secret key, and the block below it.
+//! line after a secret key, and the lines below it up to the next key that is not deeper.
 
 use std::ops::Range;
 
@@ -20,39 +20,64 @@ const LARGEST: usize = 1 << 20;
 const LONGEST_NAME: usize = 128;
 
 impl Redaction {
-    /// The text of a file for excerpts; empty if the text is too long.
+    /// The text of a file for excerpts, with as many lines: each ends with the mask where a secret begins. Empty if
+    /// the text is too long.
     pub fn source(&self, text: &str) -> String {
-        self.hide_in(text, starred)
+        let cover = if self.hides_excerpts { Cover::All } else { Cover::Open };
+        let Some(secrets) = self.secrets_in(text, cover) else { return String::new() };
+        let mut secrets = secrets.into_iter().peekable();
+        let mut out = String::with_capacity(text.len());
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            let begin = end;
+            end += line.len();
+            while secrets.next_if(|secret| secret.end <= begin).is_some() {}
+            let shown = line.trim_end_matches(['\r', '\n']);
+            let start = |secret: &Range<usize>| {
+                let hidden = shown.get(secret.start.saturating_sub(begin)..)?.trim_start();
+                (!hidden.is_empty()).then(|| shown.len() - hidden.len())
+            };
+            match secrets.peek().and_then(start) {
+                Some(cut) => out.extend([&line[..cut], MASK, &line[shown.len()..]]),
+                None => out.push_str(line),
+            }
+        }
+        out
     }
 
-    /// The text of a file that tells nothing of the length of its secrets, with as many lines; empty if the text
-    /// is too long.
+    /// The text of a file with as many lines, in which each line of a secret is the mask; empty if the text is too
+    /// long.
     pub fn masked(&self, text: &str) -> String {
-        self.hide_in(text, masked)
-    }
-
-    fn hide_in(&self, text: &str, hidden: fn(&str) -> String) -> String {
-        if self.secrets.is_none() {
-            return text.to_owned();
-        }
-        if text.len() > LARGEST {
-            return String::new();
-        }
-        // An outline requires a text that can be composed.
-        let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes()));
-        let Ok(outline) = outline else { return self.lines(text, hidden) };
-        let mut secrets = Vec::new();
-        if let Some(root) = &outline.root {
-            self.find(text, root, Cover::Open, &mut secrets);
-        }
+        let Some(secrets) = self.secrets_in(text, Cover::Open) else { return String::new() };
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
         for range in secrets {
             out.push_str(&text[at..range.start]);
-            out.push_str(&hidden(&text[range.clone()]));
+            out.push_str(&masked(&text[range.clone()]));
             at = range.end;
         }
         out + &text[at..]
+    }
+
+    /// The secrets in a text in order, if all of it has a cover; `None` if the text is too long.
+    fn secrets_in(&self, text: &str, cover: Cover) -> Option<Vec<Range<usize>>> {
+        let mut found = Vec::new();
+        if self.secrets.is_none() && cover == Cover::Open {
+            return Some(found);
+        }
+        if text.len() > LARGEST {
+            return None;
+        }
+        // An outline requires a text that can be composed.
+        match compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes())) {
+            Ok(outline) => {
+                if let Some(root) = &outline.root {
+                    self.find(text, root, cover, &mut found);
+                }
+            }
+            Err(_) => self.find_in_lines(text, cover, &mut found),
+        }
+        Some(found)
     }
 
     /// Collects the secret scalars in order, each with the comment after it.
@@ -82,35 +107,47 @@ impl Redaction {
                     let comment =
                         if blank.starts_with('#') { behind.find('\n').unwrap_or(behind.len()) } else { 0 };
                     found.push(piece.content..piece.end + comment);
+                } else if matches!(piece.form, NodeForm::Plain) {
+                    self.find_mistyped(text, piece.content, written, found);
                 }
             }
         });
     }
 
-    /// Replaces secrets line by line.
-    fn lines(&self, text: &str, hidden: fn(&str) -> String) -> String {
-        let mut out = String::with_capacity(text.len());
+    /// Collects what is behind secret names at the beginning of the lines of a plain text: `password:x` is no key.
+    fn find_mistyped(&self, text: &str, content: usize, written: &str, found: &mut Vec<Range<usize>>) {
+        let before = text[..content].rsplit('\n').next().unwrap_or_default();
+        let mut begins_line = before.trim_start_matches(INDENT).is_empty();
+        let mut end = content;
+        for line in written.split_inclusive('\n') {
+            let begin = end;
+            end += line.len();
+            let at = self.mistyped(line).filter(|at| begins_line || line[..*at].ends_with([':', '=']));
+            found.extend(at.filter(|at| *at < line.len()).map(|at| begin + at..end));
+            begins_line = true;
+        }
+    }
+
+    /// Collects the secrets of a text that is not YAML, line by line.
+    fn find_in_lines(&self, text: &str, cover: Cover, found: &mut Vec<Range<usize>>) {
         // The indentation of the secret key that the current block belongs to.
         let mut block: Option<usize> = None;
+        let mut in_pem = false;
+        let mut end = 0;
         for line in text.split_inclusive('\n') {
-            let content = line.trim_start_matches(' ');
-            let indent = line.len() - content.len();
-            let below =
-                |key| content.trim().is_empty() || indent > key || indent == key && content.starts_with("- ");
-            block = block.filter(|key| below(*key));
-            let secret = match block {
-                Some(_) => Some(0),
-                None => self.secret_in(line),
-            };
-            let Some(at) = secret else {
-                out.push_str(line);
-                continue;
-            };
-            out.push_str(&line[..at]);
-            out.push_str(&hidden(&line[at..]));
-            block = block.or_else(|| Some(line.len() - line.trim_start_matches([' ', '-']).len()));
+            let begin = end;
+            end += line.len();
+            block = block.filter(|key| !ends_block(line, *key));
+            let pem = if in_pem { Some(0) } else { line.find("-----BEGIN ") };
+            in_pem = pem.is_some() && !line.contains("-----END ");
+            let secret = if block.is_some() { Some(0) } else { self.secret_in(line) };
+            if secret.is_some() {
+                block = block.or_else(|| Some(line.len() - line.trim_start_matches(INDENT).len()));
+            }
+            let all = (cover != Cover::Open).then(|| key_in(line).unwrap_or(0));
+            let first = [pem, secret, all].into_iter().flatten().min();
+            found.extend(first.filter(|at| *at < line.len()).map(|at| begin + at..end));
         }
-        out
     }
 
     /// The start of the value of the first secret key in a line.
@@ -130,17 +167,58 @@ impl Redaction {
             let name = name.trim_matches(['"', '\'']);
             self.secrets.cover(name) != Cover::Open && !self.is_reference(unquoted(behind.trim()))
         };
-        line.match_indices(':').find(secret).map(|(at, _)| at + 1)
+        let key = line.match_indices(':').find(secret).map(|(at, _)| at + 1);
+        self.mistyped(line).into_iter().chain(key).min()
     }
+
+    /// The start of what is behind a secret name at the beginning of a line, with a colon or without.
+    fn mistyped(&self, line: &str) -> Option<usize> {
+        let begun =
+            line.trim_start_matches(INDENT).trim_start_matches(['"', '\'', '~', '=', '?', '{', '[', ' ']);
+        let end = begun.find(|c: char| !c.is_alphanumeric() && !"_-.".contains(c)).unwrap_or(begun.len());
+        let name = begun.get(..end.min(LONGEST_NAME))?;
+        if self.secrets.cover(name) == Cover::Open {
+            return None;
+        }
+        let behind = begun[end..].trim_start_matches(['"', '\'']);
+        let value = match behind.strip_prefix(':') {
+            Some(value) if self.is_reference(unquoted(value.trim())) => return None,
+            Some(value) => value,
+            // A list of names is none of keys.
+            None if behind.trim().is_empty() && line.trim_start().starts_with('-') => return None,
+            None if behind.is_empty() || behind.starts_with(char::is_whitespace) => behind,
+            None => behind.strip_prefix('=')?,
+        };
+        Some(line.len() - value.len())
+    }
+}
+
+/// What may be before the key of a line.
+const INDENT: [char; 3] = [' ', '\t', '-'];
+
+/// The end of the key that a line begins with, its colon included.
+fn key_in(line: &str) -> Option<usize> {
+    let name = line.trim_start_matches(INDENT);
+    let colon =
+        name.match_indices(':').find(|(at, _)| name[at + 1..].chars().next().is_none_or(char::is_whitespace));
+    let colon = colon.map(|(at, _)| at).filter(|at| *at > 0)?;
+    let is_word = !name[..colon].contains(char::is_whitespace) && !name.starts_with('#');
+    let is_quoted = name.starts_with(['"', '\'']) && name[..colon].ends_with(['"', '\'']);
+    (is_word || is_quoted).then_some(line.len() - name.len() + colon + 1)
+}
+
+/// Whether a line belongs no longer to the block below a key with an indentation: it is another key that is not deeper.
+/// A text that was pasted without indentation is a part of the block.
+fn ends_block(line: &str, key: usize) -> bool {
+    let content = line.trim_start_matches(' ');
+    let indent = line.len() - content.len();
+    let is_item = indent == key && content.starts_with("- ");
+    indent <= key && !is_item && !content.starts_with('\t') && key_in(line).is_some()
 }
 
 fn unquoted(text: &str) -> &str {
     let inside = |quote| text.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
-}
-
-fn starred(text: &str) -> String {
-    text.chars().map(|c| if c.is_whitespace() { c } else { '*' }).collect()
 }
 
 fn masked(text: &str) -> String {
@@ -160,39 +238,85 @@ mod tests {
     use crate::base::settings::Settings;
     use crate::base::value::Map;
 
+    /// The line of an excerpt ends where a secret begins, so it does not tell how long the secret is.
     #[test]
     fn the_value_of_a_secret_key_is_stars_and_nothing_else() {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
         let redaction = Redaction::of(&settings);
         for (text, shown) in [
-            ("a: b\npassword: 'S3 x'\n", "a: b\npassword: *** **\n"),
-            ("password: a!b#c'd # e: f\nopen: g\n", "password: ******* * ** *\nopen: g\n"),
-            ("token: |\n  abc\n  def\nopen: g\n", "token: *\n  ***\n  ***\nopen: g\n"),
-            ("api_key: \"ab\n  cd\"\nopen: g\n", "api_key: ***\n  ***\nopen: g\n"),
-            ("c: {user: u, passwd: p, d: p}\n", "c: {user: u, passwd: *, d: p}\n"),
-            ("l:\n- secret: x\n  d: x\n", "l:\n- secret: *\n  d: x\n"),
-            ("passwords:\n- x\n- {a: y}\nopen: x\n", "passwords:\n- *\n- {a: *}\nopen: x\n"),
-            ("password: {a: [x, y]}\nopen: g\n", "password: {a: [*, *]}\nopen: g\n"),
+            ("a: b\npassword: 'S3 x'\n", "a: b\npassword: ***\n"),
+            ("password: a!b#c'd # e: f\nopen: g\n", "password: ***\nopen: g\n"),
+            ("token: |\n  abc\n\n  def\nopen: g\n", "token: ***\n  ***\n\n  ***\nopen: g\n"),
+            ("api_key: \"ab\r\n  cd\"\nopen: g", "api_key: ***\r\n  ***\nopen: g"),
+            ("c: {user: u, passwd: p, d: p}\n", "c: {user: u, passwd: ***\n"),
+            ("l:\n- secret: x\n  d: x\n", "l:\n- secret: ***\n  d: x\n"),
+            ("passwords:\n- x\n- {a: y}\nopen: x\n", "passwords:\n- ***\n- {a: ***\nopen: x\n"),
+            ("password: {a: [x, y]}\nopen: g\n", "password: {a: [***\nopen: g\n"),
             ("tokens: {engine: e, list: [a]}\n", "tokens: {engine: e, list: [a]}\n"),
-            ("tokens: [a, {name: b}]\nopen: [{name: b}]\n", "tokens: [*, {name: *}]\nopen: [{name: b}]\n"),
-            ("\"pass\\x77ord\": x\n", "\"pass\\x77ord\": *\n"),
-            ("~password: x\n=token: y\n", "~password: *\n=token: *\n"),
-            ("? password\n: x\n", "? password\n: *\n"),
-            ("a: &pw x\npassword: *pw\ntoken: &t y\n", "a: &pw x\npassword: *pw\ntoken: &t *\n"),
+            ("tokens: [a, {name: b}]\nopen: [{name: b}]\n", "tokens: [***\nopen: [{name: b}]\n"),
+            ("\"pass\\x77ord\": x\n", "\"pass\\x77ord\": ***\n"),
+            ("~password: x\n=token: y\n", "~password: ***\n=token: ***\n"),
+            ("? password\n: x\n", "? password\n: ***\n"),
+            ("a: &pw x\npassword: *pw\ntoken: &t y\n", "a: &pw x\npassword: *pw\ntoken: &t ***\n"),
             ("password: ${_param:x}\ntoken: '${a:${b}}'\n", "password: ${_param:x}\ntoken: '${a:${b}}'\n"),
-            ("password: ${a::x}\ntoken: a${b}\n", "password: *******\ntoken: *****\n"),
+            ("password: ${a::x}\ntoken: a${b}\n", "password: ***\ntoken: ***\n"),
             ("url: pg://${db:password::x}@h\n", "url: pg://${db:password::x}@h\n"),
-            // Not YAML.
-            ("b: [1\npassword: 'a!b'\nopen: g\n", "b: [1\npassword: *****\nopen: g\n"),
-            ("password: ab: c\nopen: g\n", "password: *** *\nopen: g\n"),
-            ("password:\n  ab\n\n  c\nopen: [\n", "password:\n  **\n\n  *\nopen: [\n"),
-            ("l:\n  - password: ab\n    open: g\n  - [\n", "l:\n  - password: **\n    open: g\n  - [\n"),
-            ("passwords:\n- a\n- b\nopen: [\n", "passwords:\n* *\n* *\nopen: [\n"),
-            ("a: {\"token\":x, b: y}\nopen: [\n", "a: {\"token\":** ** **\nopen: [\n"),
-            ("password: ${a}\nopen: [\n", "password: ${a}\nopen: [\n"),
+            // A key that YAML reads as text.
+            ("p:\n  password:x y\n  open:y\n", "p:\n  password:***\n  open:y\n"),
+            ("p:\n  password x\nq: password x\n", "p:\n  password ***\nq: password x\n"),
+            ("p: [password:x]\nq: ${db:password}\n", "p: [password:***\nq: ${db:password}\n"),
         ] {
             assert_eq!(redaction.source(text), shown);
-            assert_eq!(shown.chars().count(), text.chars().count(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_block_below_a_secret_key_is_hidden_in_broken_yaml() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let redaction = Redaction::of(&settings);
+        for (text, shown) in [
+            ("b: [1\npassword: 'a!b'\nopen: g\n", "b: [1\npassword: ***\nopen: g\n"),
+            ("password: ab: c\nopen: g\n", "password: ***\nopen: g\n"),
+            ("password:\n  ab\n\n  c\nopen: [\n", "password:\n  ***\n\n  ***\nopen: [\n"),
+            ("l:\n  - password: ab\n    open: g\n  - [\n", "l:\n  - password: ***\n    open: g\n  - [\n"),
+            ("passwords:\n- a\n- b\nopen: [\n", "passwords:\n***\n***\nopen: [\n"),
+            ("a: {\"token\":x, b: y}\nopen: [\n", "a: {\"token\":***\nopen: [\n"),
+            ("password: ${a}\nopen: [\n", "password: ${a}\nopen: [\n"),
+            // Not indented, or less than the block, or by a tab.
+            ("private_key: |\n-----BEGIN KEY-----\nab c\nopen: [\n", "private_key: ***\n***\n***\n***\n"),
+            ("  password: |\nab\nopen: [\n", "  password: ***\n***\nopen: [\n"),
+            ("p:\n  password: |\n    a\n ab\n  open: [\n", "p:\n  password: ***\n    ***\n ***\n  open: [\n"),
+            ("  password: |\n\t  ab\n  open: [\n", "  password: ***\n\t  ***\n  open: [\n"),
+            ("  secrets:\n    a: x\n\tb: y\n  open: [\n", "  secrets:\n    ***\n\t***\n  open: [\n"),
+            ("\tpassword: x\nopen: [\n", "\tpassword: ***\nopen: [\n"),
+            // A key without its colon, or without the blank behind it.
+            ("secrets\n  a: x\nopen: [\n", "secrets\n  ***\nopen: [\n"),
+            ("a: b\npassword x y\nopen: [\n", "a: b\npassword ***\nopen: [\n"),
+            ("a: b\n'password':x\nopen: [\n", "a: b\n'password':***\nopen: [\n"),
+            ("a: b\n=password:x\n-token=y\nopen: [\n", "a: b\n=password:***\n-token=***\nopen: [\n"),
+            ("- secrets\n- a\nopen: [\n", "- secrets\n- a\nopen: [\n"),
+            // A private key is hidden below any key.
+            (
+                "tls: |\n-----BEGIN KEY-----\nA: b\n-----END KEY-----\nopen: [\n",
+                "tls: |\n***\n***\n***\nopen: [\n",
+            ),
+        ] {
+            assert_eq!(redaction.source(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_values_of_excerpts_are_hidden_by_a_setting() {
+        let mut options = Map::default();
+        options.insert("mask_excerpts".into(), crate::base::value::Value::Bool(true));
+        let redaction = Redaction::of(&Settings::from_options(&options).expect("a setting").0);
+        for (text, shown) in [
+            ("classes: [a]\np: {q: 1}\n", "classes: [***\np: {q: ***\n"),
+            ("a:\n- b: c # d\n  e: ${f}\n", "a:\n- b: ***\n  e: ${f}\n"),
+            ("a: [\n- b: c\nd e\n", "a: ***\n- b: ***\n***\n"),
+        ] {
+            assert_eq!(redaction.source(text), shown);
+            assert_eq!(redaction.masked(text), text);
         }
     }
 

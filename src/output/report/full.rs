@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet,
 
 use super::{Finding, Sources, remarks};
 use crate::base::error::{Error, Fault, Kind, Note, Warning, inert, is_active};
+use crate::base::secrets::MASK;
 use crate::base::source::Site;
 
 /// Lines longer than this are not shown at all; shorter ones are cut around the marked part.
@@ -135,20 +136,25 @@ impl Excerpt {
         let line = line.strip_suffix('\r').unwrap_or(line);
         // The parser does not count a byte order mark as a column.
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-        let column = (site.column as usize).saturating_sub(1);
+        let mut column = (site.column as usize).saturating_sub(1);
+        // The line may end where a secret begins. What is in it or behind it is marked by the mask.
+        if let Some(shown) = line.strip_suffix(MASK) {
+            column = column.min(shown.chars().count());
+        }
         if column > line.chars().count() {
             return None;
         }
         // Each character becomes exactly one, so that columns stay the same.
         let line: String = line.chars().map(shown).collect();
+        let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
         let length = match site.length as usize {
+            _ if line[offset(column)..] == *MASK => MASK.len(),
             0 if is_token => {
-                let start = line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
+                let start = offset(column);
                 token_length(&line[..start], &line[start..])
             }
             length => length,
         };
-        let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
         let (start, end) = (offset(column), offset(column.saturating_add(length.max(1))));
         Some(Excerpt { line, start, end })
     }

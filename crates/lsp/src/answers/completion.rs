@@ -179,8 +179,8 @@ fn exports(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
     let begun = written.rfind(delimiter).map_or("", |at| &written[..at + delimiter.len()]);
     let above = begun.split(delimiter).filter(|key| !key.is_empty()).map(Into::into).collect();
     let at = KeyPlace { export: true, path: above, beside: BTreeSet::new(), start };
-    let known = place.workspace.names.keys_at(&at).into_iter();
-    known.map(|(name, known)| known_key(place, &at, &name, &known, &format!("{begun}{name}"))).collect()
+    let known = place.workspace.names.keys_at(&at, &place.workspace.redaction()).into_iter();
+    known.map(|(name, known)| known_key(place, &at, &known, &format!("{begun}{name}"))).collect()
 }
 
 /// The grains that references can read, below the path that is written. Where the setting has a pattern, the names are
@@ -267,10 +267,10 @@ fn openings(place: &Cursor<'_>) -> Vec<CompletionItem> {
 
 /// The keys that schemas and other files have at the same path, with the value in the first of the files.
 fn keys(place: &Cursor<'_>, at: &KeyPlace) -> Vec<CompletionItem> {
-    let known = place.workspace.names.keys_at(at).into_iter();
+    let known = place.workspace.names.keys_at(at, &place.workspace.redaction()).into_iter();
     let key = |(name, known): (Text, KnownKey)| {
         let ending = if known.is_mapping { ":" } else { ": " };
-        let item = known_key(place, at, &name, &known, &format!("{name}{ending}"));
+        let item = known_key(place, at, &known, &format!("{name}{ending}"));
         CompletionItem { label: name.to_string(), filter_text: Some(name.to_string()), ..item }
     };
     let mut items: Vec<CompletionItem> = known.map(key).collect();
@@ -295,12 +295,10 @@ fn keys(place: &Cursor<'_>, at: &KeyPlace) -> Vec<CompletionItem> {
 }
 
 /// A key that files have, with its value in the first of them.
-fn known_key(place: &Cursor<'_>, at: &KeyPlace, name: &Text, known: &KnownKey, text: &str) -> CompletionItem {
-    let path: Vec<Key> = at.path.iter().chain([name]).cloned().map(Key::from).collect();
-    let is_secret = place.workspace.redaction().secrets.covers(&path);
+fn known_key(place: &Cursor<'_>, at: &KeyPlace, known: &KnownKey, text: &str) -> CompletionItem {
     let kind = if known.is_mapping { CompletionItemKind::MODULE } else { CompletionItemKind::PROPERTY };
     let detail = match &known.value {
-        Some(value) => Some(in_words(value, is_secret)),
+        Some(value) => Some(in_words(value, false)),
         None => known.is_mapping.then(|| "a mapping".to_owned()),
     };
     let files: Vec<&str> = known.files.iter().map(|name| &**name).collect();

@@ -16,7 +16,7 @@ The rule accepts:
 - text that begins like something encrypted: PGP, age, `ENC[`, `?{`, Ansible Vault, Fernet, `sdb://`,
 - text beside references, which is mostly a separator or a scheme, as in `Bearer ${token}`.
 
-It reports a private key anywhere below a secret key, and a default without references, as in `password: ${x::hunter22}`. [Excerpts](explain.md#secrets) show stars in place of secrets.
+It reports a private key anywhere below a secret key, and a default without references, as in `password: ${x::hunter22}`. [Excerpts](explain.md#secrets) end with `***` where a secret begins.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -37,7 +37,7 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
         let what = linter.plain.find(scalar.value, &key, linter.context.settings);
         if let (Some(what), Some(span)) = (what, written.span(scalar.index)) {
             let help = Some("encrypt it, or refer to it".to_owned());
-            // The excerpt marks the place, but shows only asterisks.
+            // The excerpt marks the place, but shows only the mask.
             let message = format!("{what} as plain text, under '{key}'");
             found.push(written.fault(RULE.id, message, help, span));
         }
