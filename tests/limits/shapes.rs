@@ -224,26 +224,26 @@ const TESTS: &str = "\
 ";
 
 /// An inventory of one shape and size, and what commands need beside it.
-struct Site {
+struct LargeInventory {
     folder: tempfile::TempDir,
 }
 
-impl Site {
-    fn new(shape: &Shape, size: usize) -> Site {
-        let site = Site { folder: tempfile::tempdir().unwrap() };
-        let base = site.base();
+impl LargeInventory {
+    fn new(shape: &Shape, size: usize) -> LargeInventory {
+        let inventory = LargeInventory { folder: tempfile::tempdir().unwrap() };
+        let base = inventory.base();
         fs::create_dir_all(base.join("classes")).unwrap();
         (shape.make)(&base, size);
         write(&base.join("reclass-config.yml"), "threads: 1\n");
-        let beside = site.beside();
+        let beside = inventory.beside();
         copy(&base, &beside);
         let class = beside.join("classes/a.yml");
         let text = fs::read_to_string(&class).unwrap();
         write(&class, &text.replace(": v", ": w").replace(": 1", ": 2").replace("- v", "- w"));
         write(&base.join("tests/t.yml"), TESTS);
-        let old = fs::File::create(site.folder.path().join("old.json")).unwrap();
-        site.command(&beside).args(["-i", "-o", "json"]).stdout(old).status().unwrap();
-        site
+        let old = fs::File::create(inventory.folder.path().join("old.json")).unwrap();
+        inventory.command(&beside).args(["-i", "-o", "json"]).stdout(old).status().unwrap();
+        inventory
     }
 
     fn base(&self) -> PathBuf {
@@ -281,7 +281,12 @@ impl Site {
 }
 
 /// What is wrong with the growth of a command, if anything is.
-fn judge(shape: &Shape, words: &[&str], sites: &[OnceCell<Site>; 3], scale: usize) -> Option<String> {
+fn judge(
+    shape: &Shape,
+    words: &[&str],
+    inventories: &[OnceCell<LargeInventory>; 3],
+    scale: usize,
+) -> Option<String> {
     let size = shape.size * scale;
     let sizes = [size / PARTS[0], size / PARTS[1], size];
     let mut least = [f64::MAX; 3];
@@ -289,8 +294,8 @@ fn judge(shape: &Shape, words: &[&str], sites: &[OnceCell<Site>; 3], scale: usiz
     for _ in 0..3 {
         // Where the largest size is quick, the others need not be asked.
         for at in [2, 1, 0] {
-            let site = sites[at].get_or_init(|| Site::new(shape, sizes[at]));
-            least[at] = least[at].min(site.seconds(shape, words));
+            let inventory = inventories[at].get_or_init(|| LargeInventory::new(shape, sizes[at]));
+            least[at] = least[at].min(inventory.seconds(shape, words));
             if least[2] < NOISE {
                 return None;
             }
@@ -311,8 +316,8 @@ fn the_time_of_a_command_grows_with_the_inventory() {
     let wanted = std::env::var("RECLASS_SHAPES").unwrap_or_default();
     let mut wrong = Vec::new();
     for shape in SHAPES.iter().filter(|shape| shape.name.contains(&wanted)) {
-        let sites = [OnceCell::new(), OnceCell::new(), OnceCell::new()];
-        wrong.extend(COMMANDS.iter().filter_map(|words| judge(shape, words, &sites, scale)));
+        let inventories = [OnceCell::new(), OnceCell::new(), OnceCell::new()];
+        wrong.extend(COMMANDS.iter().filter_map(|words| judge(shape, words, &inventories, scale)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -48,6 +48,9 @@ const REQUESTS: &[(&str, &str, Asked)] = &[
     ("NODES", "reclass/nodes", Asked::Document),
 ];
 
+/// The requests that the server makes, and the one that ends it.
+const OF_THE_SERVER: [&str; 4] = ["ApplyWorkspaceEdit", "CodeLensRefresh", "RegisterCapability", "Shutdown"];
+
 /// The requests that the sources of the server answer.
 fn answered() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -56,7 +59,7 @@ fn answered() -> BTreeSet<String> {
         let Ok(text) = std::fs::read_to_string(file.path()) else { continue };
         for behind in text.split("asked::").skip(1) {
             let (name, rest) = behind.split_once("::").unwrap_or_default();
-            if rest.starts_with("METHOD") && name != "Shutdown" {
+            if rest.starts_with("METHOD") && !OF_THE_SERVER.contains(&name) {
                 found.insert(name.to_owned());
             }
         }

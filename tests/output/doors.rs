@@ -205,15 +205,15 @@ fn no_command_shows_a_secret() {
             }
         };
         for format in formats(name) {
-            let mut shows = false;
+            let mut is_open = false;
             for question in questions {
                 let arguments = format!("{name} {question}{format}");
                 let shown = inventory.answer(program, &arguments);
-                shows |= shown.contains("SHOW") || shown.contains("plants") || shown.contains("n1");
+                is_open |= shown.contains("SHOW") || shown.contains("plants") || shown.contains("n1");
                 found.extend(leaks(&shown).iter().map(|line| format!("{arguments}: {line}")));
                 asked += 1;
             }
-            assert!(shows || *name == "migrate", "{name}{format} answers nothing");
+            assert!(is_open || *name == "migrate", "{name}{format} answers nothing");
         }
     }
     let folder = Path::new(program).parent().unwrap();

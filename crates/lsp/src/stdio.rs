@@ -38,19 +38,16 @@ pub fn read(
                 return Err(error);
             }
         };
-        match serde_json::from_slice(&body) {
-            Ok(message) => {
-                let is_last = matches!(&message, Message::Notification(told) if is_exit(told));
-                if messages.send(message).is_err() || is_last {
-                    return Ok(());
-                }
-            }
-            Err(_) => {
-                let id = serde_json::from_slice::<Value>(&body).map(|value| value["id"].clone());
-                let id = id.unwrap_or_default();
-                let known = if id.is_i64() || id.is_string() { id } else { Value::Null };
-                answer(&refusal(&known, "this is no message of JSON-RPC"))?;
-            }
+        let Ok(message) = serde_json::from_slice(&body) else {
+            let id = serde_json::from_slice::<Value>(&body).map(|value| value["id"].clone());
+            let id = id.unwrap_or_default();
+            let known = if id.is_i64() || id.is_string() { id } else { Value::Null };
+            answer(&refusal(&known, "this is no message of JSON-RPC"))?;
+            continue;
+        };
+        let is_last = matches!(&message, Message::Notification(told) if is_exit(told));
+        if messages.send(message).is_err() || is_last {
+            return Ok(());
         }
     }
 }

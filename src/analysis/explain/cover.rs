@@ -84,7 +84,7 @@ impl Redaction {
             }
             let without = without.map_or(&[][..], |without| &without.parts);
             let without: Vec<_> = without.iter().map(ValuePart::without).collect();
-            self.cover_parts(trace.parts.iter_mut().map(ValuePart::to_cover), &without);
+            self.cover_parts(trace.parts.iter_mut().map(ValuePart::covered_part), &without);
         });
     }
 
@@ -173,7 +173,7 @@ impl Redaction {
 }
 
 impl ValuePart {
-    fn to_cover(&mut self) -> PartToCover<'_> {
+    fn covered_part(&mut self) -> PartToCover<'_> {
         let ValuePart { path, value, written, via, .. } = self;
         CoveredPart { path, value, written, via: via.iter_mut().map(|one| &mut one.written).collect() }
     }
@@ -185,7 +185,7 @@ impl ValuePart {
 }
 
 impl Leaf {
-    pub(super) fn to_cover(&mut self) -> PartToCover<'_> {
+    pub(super) fn covered_part(&mut self) -> PartToCover<'_> {
         let Leaf { path, value, written, via, .. } = self;
         CoveredPart { path, value, written, via: via.iter_mut().map(|(written, _)| written).collect() }
     }

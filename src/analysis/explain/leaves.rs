@@ -369,7 +369,7 @@ impl<'a> LeafExplainer<'a> {
         if let Some(without) = &mut self.without {
             let without = without.leaves_at(path);
             let others: Vec<_> = without.iter().map(Leaf::without).collect();
-            let counterparts = self.redaction.cover_parts(leaves.iter_mut().map(Leaf::to_cover), &others);
+            let counterparts = self.redaction.cover_parts(leaves.iter_mut().map(Leaf::covered_part), &others);
             for (leaf, at) in leaves.iter_mut().zip(counterparts) {
                 leaf.own |= at.is_none_or(|at| without[at].own);
             }

@@ -131,12 +131,11 @@ pub(super) fn run(
         if result.state != TestState::Invalid {
             result.state = TestState::Failed;
         }
-        match failures.next() {
-            Some(failure) => result.failures.extend(failure),
-            None => {
-                result.left_out += group.nodes.len();
-                is_unlisted = true;
-            }
+        if let Some(failure) = failures.next() {
+            result.failures.extend(failure);
+        } else {
+            result.left_out += group.nodes.len();
+            is_unlisted = true;
         }
     }
     let stopped = question.time_limit.filter(|_| nodes_left > 0 || is_unlisted).map(|limit| {

@@ -48,8 +48,16 @@ pub(super) struct Tally {
     pub groups: Vec<Vec<WrongGroup>>,
     /// The number of wrong values that are in no group.
     pub left_out: usize,
-    /// For each check: nothing once a node has its path, else a similar path. Empty if no node shows paths.
-    paths: Vec<Option<Option<String>>>,
+    /// The path of each check. Empty if no node shows paths.
+    paths: Vec<CheckedPath>,
+}
+
+/// Whether any node has the path of a check.
+#[derive(Clone)]
+enum CheckedPath {
+    Found,
+    /// None so far; a similar path.
+    Missing(Option<String>),
 }
 
 impl Tally {
@@ -73,13 +81,13 @@ impl Tally {
             }
         }
         let (Some(missing), Goal::Values(checks)) = (outcome.missing, &case.goal) else { return };
-        self.paths.resize(checks.len(), Some(None));
+        self.paths.resize(checks.len(), CheckedPath::Missing(None));
         let mut missing = missing.into_iter().peekable();
         for (check, known) in self.paths.iter_mut().enumerate() {
             match (missing.next_if(|(at, _)| *at == check), known) {
-                (None, known) => *known = None,
-                (Some((_, name)), Some(similar)) => *similar = similar.take().or(name),
-                (Some(_), None) => {}
+                (None, known) => *known = CheckedPath::Found,
+                (Some((_, name)), CheckedPath::Missing(similar)) => *similar = similar.take().or(name),
+                (Some(_), CheckedPath::Found) => {}
             }
         }
     }
@@ -92,10 +100,12 @@ impl Tally {
             .filter(|(_, (_, check))| {
                 !check.matchers.iter().any(|matcher| matches!(matcher, Matcher::Absent))
             })
-            .filter_map(|(check, (similar, _))| Some((check, similar?)))
-            .map(|(check, similar)| match similar {
-                Some(similar) => (check, format!("'{similar}' is similar")),
-                None => (check, "'absent' expects that there is no value".to_owned()),
+            .filter_map(|(check, (path, _))| match path {
+                CheckedPath::Found => None,
+                CheckedPath::Missing(Some(similar)) => Some((check, format!("'{similar}' is similar"))),
+                CheckedPath::Missing(None) => {
+                    Some((check, "'absent' expects that there is no value".to_owned()))
+                }
             })
             .collect();
         for (check, _) in &missing {

@@ -17,7 +17,7 @@ impl Layer {
         let aliased = layers.into_iter().filter(|layer| layer.aliased && !secrets.is_none());
         let mut places = Vec::new();
         for layer in aliased {
-            let mut walk = Walk { secrets, first: FxHashMap::default() };
+            let mut walk = AliasWalk { secrets, first: FxHashMap::default() };
             let mut sections = [&layer.parameters, &layer.exports];
             // An anchor comes before its aliases, so the first place of a value is its own.
             sections.sort_by_key(|map| map.origin.node);
@@ -30,13 +30,13 @@ impl Layer {
     }
 }
 
-struct Walk<'s> {
+struct AliasWalk<'s> {
     secrets: &'s Secrets,
     /// Whether the first place of a scalar is below a secret key.
     first: FxHashMap<Origin, bool>,
 }
 
-impl Walk<'_> {
+impl AliasWalk<'_> {
     fn entries<'e>(&mut self, entries: impl Iterator<Item = (&'e Key, &'e Slot)>, cover: Cover) {
         for (key, slot) in entries {
             self.slot(slot, self.secrets.below(cover, key));

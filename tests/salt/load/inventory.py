@@ -29,7 +29,13 @@ GROUPS, ROLES, FEATURES, SITES = 4, 4, 4, 3
 # These come and go.
 UNSTEADY = 4
 # The errors that files deserve that `git checkout` has taken away, or made and not yet written.
-DURING_CHECKOUT = {"class-not-found", "reference-not-found", "query-failed", "file-unreadable", "file-changing"}
+DURING_CHECKOUT = {
+    "class-not-found",
+    "reference-not-found",
+    "query-failed",
+    "file-unreadable",
+    "file-changing",
+}
 # As the text of an error has its code, and as a top has it.
 _CODE = re.compile(r"\(([a-z]+-[a-z-]+)\)|^reclass-failed--([a-z-]+?)--")
 # What a value of the inventory looks like.

@@ -100,10 +100,10 @@ fn limits() -> ServerConfig {
 }
 
 /// The name of what a reader asks for, and where the answer goes.
-type Ask = (String, Sender<Answer>);
+type Ask = (String, Sender<PageAnswer>);
 
 /// Status, type and text of an answer.
-type Answer = (u16, &'static str, String);
+type PageAnswer = (u16, &'static str, String);
 
 /// The response to a request. Only one with the right address is asked further.
 fn answer(request: &RequestHead<'_>, folder: &str, asks: &Sender<Ask>) -> Response {
@@ -121,7 +121,7 @@ fn answer(request: &RequestHead<'_>, folder: &str, asks: &Sender<Ask>) -> Respon
 }
 
 /// Why a request gets nothing, or the name of what it asks for.
-fn refusal(request: &RequestHead<'_>, folder: &str) -> std::result::Result<Answer, String> {
+fn refusal(request: &RequestHead<'_>, folder: &str) -> std::result::Result<PageAnswer, String> {
     // A page of another site can have its name lead to this machine.
     let host = request.host().and_then(|host| host.split(':').next());
     if !matches!(host, Some("localhost" | "127.0.0.1")) {
@@ -153,7 +153,7 @@ struct Pages<'a> {
 
 impl Pages<'_> {
     /// The answer to a reader who knows the address.
-    fn answer(&mut self, name: &str) -> Answer {
+    fn answer(&mut self, name: &str) -> PageAnswer {
         match name {
             "" => {
                 self.update();
