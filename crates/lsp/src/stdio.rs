@@ -173,7 +173,7 @@ mod tests {
             (b"\x00\xff\r\n\r\n", "a line before a message is no text"),
             (b"secret\r\n\r\n", "a line before a message has no colon"),
             (&b"a: b\r\n".repeat(20_000), "the lines before a message have no end"),
-            (&[b'a'; 100_000], "the lines before a message have no end"),
+            (&"a".repeat(100_000).into_bytes(), "the lines before a message have no end"),
         ] {
             let (messages, answers, ended) = outcome(&[bytes, &framed(GOOD)].concat());
             assert_eq!((messages.len(), ended.as_deref()), (0, Some(sentence)));

@@ -91,6 +91,7 @@ fn layer(number: u32, version: i64) -> Arc<layer::Layer> {
     let said = Arc::new(MapSlot::new(entries.into_iter().collect(), origin, false));
     Arc::new(layer::Layer {
         file: origin.file,
+        aliased: false,
         classes: Vec::new(),
         repeated_classes: Vec::new(),
         applications: layer::Applications::default(),

@@ -47,13 +47,13 @@ fn take(
     for number in list {
         let name: Text = format!("c{number}").into();
         let step = SequenceStep::Class(name.clone(), None);
-        let current = |dependencies: &Dependencies| {
-            dependencies
-                .files
-                .iter()
-                .all(|(file, version)| i64::try_from(*version) == Ok(versions[file.0 as usize]))
+        let changed = |dependencies: &Dependencies| {
+            let mut files = dependencies.files.iter();
+            files
+                .find(|(file, version)| i64::try_from(*version) != Ok(versions[file.0 as usize]))
+                .map(|(file, _)| *file)
         };
-        sequence = if let Some(next) = sequence.next(&step, revision, current) {
+        sequence = if let Some(next) = sequence.next(&step, revision, changed) {
             next
         } else {
             let version = u64::try_from(versions[*number as usize]).unwrap();
@@ -99,14 +99,16 @@ fn take_steps() {
                 assert_eq!(said(sequence.exports(&prefixes)), right);
                 assert!(Arc::ptr_eq(sequence.parameters(&prefixes), sequence.parameters(&prefixes)));
                 // Each step was asked for on the way; the beginning has no files.
-                assert!(sequence.holds(revision, |dependencies| dependencies.files.is_empty()));
+                let changed = |dependencies: &Dependencies| dependencies.files.first().copied();
+                assert!(sequence.changed(revision, changed).is_none());
                 sequence
             }
         };
         let threads: Vec<_> = (0..THREADS).map(|own| shuttle::thread::spawn(work(own))).collect();
         kept.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
         // Who comes later finds what one of them took first.
-        let begun = roots.of(TreeId(0)).next(&SequenceStep::Class("c0".into(), None), revision, |_| true);
+        let begun =
+            roots.of(TreeId(0)).next(&SequenceStep::Class("c0".into(), None), revision, |_| None::<()>);
         let first = |sequence: &Arc<Sequence>| sequence.before().and_then(|second| second.before()).cloned();
         assert!(kept.iter().filter_map(first).any(|kept| Arc::ptr_eq(&kept, begun.as_ref().unwrap())));
     }
