@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
+use crate::output::redact::{MASK, Redaction};
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 use crate::yaml::to_value;
 
@@ -28,6 +29,8 @@ const JINJA: [&str; 3] = ["{%", "{{", "{#"];
 pub struct Conversion {
     /// The new content; `None` for a file that stays as it is, for the reason in the remarks.
     pub bytes: Option<Vec<u8>>,
+    /// Whether it has Jinja, which is why it stays as it is. The remarks are the lines with it, without secrets.
+    pub has_jinja: bool,
     /// Places to look at.
     pub remarks: Vec<MigrationRemark>,
 }
@@ -43,7 +46,7 @@ pub struct MigrationRemark {
 
 impl Conversion {
     fn left(remarks: Vec<MigrationRemark>) -> Conversion {
-        Conversion { bytes: None, remarks }
+        Conversion { remarks, ..Conversion::default() }
     }
 }
 
@@ -54,13 +57,15 @@ pub fn convert(bytes: &[u8], is_class: bool) -> Conversion {
         return Conversion::left(vec![remark(1, "it is not UTF-8")]);
     };
     let has_jinja = |line: &str| JINJA.iter().any(|begin| line.contains(begin));
-    let jinja: Vec<MigrationRemark> = (1..)
-        .zip(text.lines())
-        .filter(|(_, line)| has_jinja(line))
-        .map(|(number, line)| remark(number, line.trim()))
-        .collect();
-    if !jinja.is_empty() {
-        return Conversion::left(jinja);
+    if text.lines().any(has_jinja) {
+        let shown = Redaction::standard().source(text);
+        let shown = shown.lines().chain(std::iter::repeat(MASK));
+        let remarks = (1..)
+            .zip(text.lines().zip(shown))
+            .filter(|(_, (line, _))| has_jinja(line))
+            .map(|(number, (_, shown))| remark(number, shown.trim()))
+            .collect();
+        return Conversion { has_jinja: true, ..Conversion::left(remarks) };
     }
     let document = match compose(bytes) {
         Ok(document) => document,
@@ -95,7 +100,7 @@ pub fn convert(bytes: &[u8], is_class: bool) -> Conversion {
         remarks.insert(0, remark(1, "it cannot be converted in place"));
         return Conversion::left(remarks);
     }
-    Conversion { bytes: Some(output.into_bytes()), remarks }
+    Conversion { bytes: Some(output.into_bytes()), has_jinja: false, remarks }
 }
 
 struct Converter<'a> {

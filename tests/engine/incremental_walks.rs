@@ -282,21 +282,23 @@ fn a_file_that_keeps_changing_is_named() {
         super::write(base, "classes/b.yml", "");
         super::write(base, "nodes/n.yml", "classes: [a, b]\n");
         let kept = Inventory::open(&super::options(base, cache)).unwrap();
-        let attempts = Cell::new(0);
+        let (attempts, written) = (Cell::new(0), Cell::new(0));
         // A file changes during so many attempts.
         let ask = |path: &str, changes: usize| {
             attempts.set(0);
             kept.inspect(|computation| {
-                let layers = computation
-                    .catalog
-                    .nodes
-                    .values()
-                    .map(|item| computation.layers(NodeRequest::plain(&item.name)));
-                assert!(layers.map(Result::unwrap).count() > 0);
+                for item in computation.catalog.nodes.values() {
+                    computation.layers(NodeRequest::plain(&item.name)).unwrap();
+                }
                 attempts.set(attempts.get() + 1);
                 if attempts.get() <= changes {
-                    let text = format!("parameters: {{v: {}}}\n", attempts.get());
-                    super::write(base, &path.replace('*', &attempts.get().to_string()), &text);
+                    written.set(written.get() + 1);
+                    let number = written.get().to_string();
+                    super::write(
+                        base,
+                        &path.replace('*', &number),
+                        &format!("parameters: {{v: {number}}}\n"),
+                    );
                 }
             })
         };
@@ -306,11 +308,9 @@ fn a_file_that_keeps_changing_is_named() {
             ask(path, 6).unwrap();
             assert_eq!(attempts.get(), 7, "{path}");
             let error = ask(path, usize::MAX).unwrap_err().to_string();
-            let named = format!("{}' keeps changing while it is read", path.replace('*', "10"));
-            assert!(
-                error.contains(&named) && error.contains("after each of 10 attempts (file-changing)"),
-                "{error}"
-            );
+            let path = path.replace('*', &written.get().to_string());
+            assert!(error.contains(&format!("{path}' keeps changing while it is read: ")), "{error}");
+            assert!(error.contains("after each of 10 attempts (file-changing)"), "{error}");
             assert_eq!(attempts.get(), 10, "{path}");
         }
     }

@@ -261,7 +261,7 @@ impl LargeInventory {
         command
     }
 
-    /// The processor time of a command. Whether it succeeds does not matter: some shapes are errors.
+    /// The processor time of a command. Some shapes are errors for it.
     fn seconds(&self, shape: &Shape, words: &[&str]) -> f64 {
         let _ = fs::remove_dir_all(self.base().join("tests/snapshots"));
         let out = tempfile::tempdir_in(self.folder.path()).unwrap();
@@ -275,7 +275,8 @@ impl LargeInventory {
         let arguments: Vec<String> = words.iter().map(word).collect();
         let before = processor_seconds_of_children();
         let status = self.command(&self.base()).args(&arguments).status().unwrap();
-        assert!(status.code().is_some_and(|code| code != 2), "{arguments:?}: {status}");
+        let is_right = shape.name != "nodes" || matches!(status.code(), Some(0 | 1));
+        assert!(is_right, "{arguments:?}: {status}");
         processor_seconds_of_children() - before
     }
 }

@@ -112,7 +112,7 @@ impl Inventory {
         let text = include_str!("secrets/inventory.txt");
         inventory
             .write(&text.replace("HIDE-", "HIDE-old-").replace("SHOW-key\n", "SHOW-key # HIDE-comment\n"));
-        inventory.write("=== saltclass/nodes/n.yml\nclasses: [a]\npillars: {password: HIDE-90, b: [}\n=== saltclass/classes/a.yml\npillars:\n  password: HIDE-91\n  copy: '{{ HIDE-92 }}'\n  __env__: HIDE-93\n");
+        inventory.write("=== saltclass/nodes/n.yml\nclasses: [a]\npillars: {password: HIDE-90, b: [}\n=== saltclass/classes/a.yml\npillars:\n  password: HIDE-91\n  token: '{{ HIDE-92 }}'\n  private_key: |\n    {% HIDE-94 %}\n  __env__: HIDE-93\n");
         for arguments in ["init -q -b main", "add -A", "commit -q -m planted"] {
             let output = inventory.run("git", arguments);
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

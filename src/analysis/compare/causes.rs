@@ -337,6 +337,8 @@ impl NodeIssues {
 
     /// Errors that only a ruling makes are their own cause, and so are objects of Python in old values.
     fn blame_evidence(&mut self) {
+        // The differences of the items of a list share it.
+        let mut lists: FxHashMap<usize, bool> = FxHashMap::default();
         for issue in self.issues.iter_mut().filter(|issue| issue.cause.is_none()) {
             issue.cause = match &issue.difference {
                 IssueKind::Node(NodeDifference::Broken(faults)) => {
@@ -344,7 +346,11 @@ impl NodeIssues {
                     all.map(Fault::code).find(|code| evidence(code).is_some()).map(CauseSet::Evidence)
                 }
                 IssueKind::Change(change, _) => {
-                    let leaks = change.old.as_ref().is_some_and(|old| is_object(&pystr::repr(old)));
+                    let leaks = change.old.as_ref().is_some_and(|old| {
+                        let leaks = || is_object(&pystr::repr(old));
+                        old.container_address()
+                            .map_or_else(leaks, |list| *lists.entry(list).or_insert_with(leaks))
+                    });
                     leaks.then_some(CauseSet::Evidence(LEAKED_OBJECT))
                 }
                 IssueKind::Node(_) => None,

@@ -293,7 +293,8 @@ mod tests {
             ("secrets\n  a: x\nopen: [\n", "secrets\n  ***\nopen: [\n"),
             ("a: b\npassword x y\nopen: [\n", "a: b\npassword ***\nopen: [\n"),
             ("a: b\n'password':x\nopen: [\n", "a: b\n'password':***\nopen: [\n"),
-            ("a: b\n=password:x\n-token=y\nopen: [\n", "a: b\n=password:***\n-token=***\nopen: [\n"),
+            ("a: b\n=password:x\nopen: [\n", "a: b\n=password:***\nopen: [\n"),
+            ("a: b\n-token=y\nopen: [\n", "a: b\n-token=***\nopen: [\n"),
             ("- secrets\n- a\nopen: [\n", "- secrets\n- a\nopen: [\n"),
             // A private key is hidden below any key.
             (

@@ -57,11 +57,10 @@ fn run(matches: &ArgMatches) -> Result<String> {
     let mut changed = 0;
     let (mut jinja, mut left, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (name, bytes) in &files {
-        let Conversion { bytes: new, remarks } = convert(bytes, name.starts_with("classes/"));
-        let is_jinja = new.is_none() && remarks.iter().all(|remark| remark.text.contains('{'));
+        let Conversion { bytes: new, has_jinja, remarks } = convert(bytes, name.starts_with("classes/"));
         let list = match &new {
             Some(_) => &mut places,
-            None if is_jinja => &mut jinja,
+            None if has_jinja => &mut jinja,
             None => &mut left,
         };
         list.extend(
