@@ -231,7 +231,12 @@ def test_an_event_names_what_minions_have_and_what_is_refused(
     delivery = status["delivery"]
     assert (delivery["fetched"], delivery["tested"], delivery["served"]) == (bad, bad, good)
     assert (delivery["held"], delivery["is_served"]) == ([held], serve == "tested")
-    place = SimpleNamespace(settings=lambda *_: settings, earlier=lambda _: None, failed=pytest.fail)
+    place = SimpleNamespace(
+        settings=lambda *_: settings,
+        earlier=lambda _: None,
+        failed=pytest.fail,
+        is_read_by_people=lambda: False,
+    )
     answer = _functions_checks.validate_pillar(place)
     begin = f"held: the pillar is of an earlier commit, as {bad} breaks the node: "
     assert answer == {"db1": "", **dict.fromkeys(("web1", "web2"), begin + held["problem"])}

@@ -56,7 +56,9 @@ INVENTORY: dict[str, str | tuple[str, Questions] | Questions] = {
     "diff_text": [("HEAD",)],
     "compare": [(OLD,)],
     "compare_text": [(OLD,)],
-    "serving": [()],
+    "delivery": [()],
+    "last_delivery": [()],
+    "status": [()],
     "cache_info": [()],
     "fetch_states": [()],
     "state": [()],
@@ -130,7 +132,6 @@ FUNCTIONS: dict[str, str | tuple[str, Questions] | Questions] = {
     "orphans": FLEET,
     "promote": NO_VALUES,
     "abort": NO_VALUES,
-    "agree": NO_VALUES,
     "check": [()],
     "versions": [()],
 }

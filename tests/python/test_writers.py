@@ -29,8 +29,8 @@ READS = "only reads"
 
 # Each place that has one of these words, and why that follows no link of somebody else.
 KNOWN = {
-    "python/saltext/reclass/_agree.py": "records in a folder that several masters share",
     "python/saltext/reclass/_files.py": DOOR,
+    "python/saltext/reclass/_fleet.py": "locks in a folder of this user alone",
     "python/saltext/reclass/_metrics.py": "counters in a folder of this user alone, without following links",
     "python/saltext/reclass/_push.py": COPY,
     "crates/cli/src/folder.rs": "a new temporary file, by `tempfile`",

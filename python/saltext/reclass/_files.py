@@ -26,7 +26,8 @@ def replace(path: str | Path, data: bytes, mode: int = 0o666) -> None:
         with open(os.open(new, flags, mode), "wb") as file:
             file.write(data)
         os.replace(new, path)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(new)
-        raise
+        # With the name that people know, and the same text each time.
+        raise OSError(error.errno, error.strerror, str(path)) from None
