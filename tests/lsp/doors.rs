@@ -89,7 +89,8 @@ fn no_request_shows_a_secret() {
     let mut found = Vec::new();
     let mut look = |question: String, answer: &Json| {
         asked += 1;
-        let answer = answer.to_string();
+        // The number of a question is no value.
+        let answer = answer.get("result").unwrap_or(answer).to_string();
         if let Some(at) = answer.find("HIDE").or_else(|| answer.find("8151")) {
             let from =
                 (0..=at.saturating_sub(80)).rev().find(|from| answer.is_char_boundary(*from)).unwrap_or(0);
@@ -98,8 +99,8 @@ fn no_request_shows_a_secret() {
         answer.contains("SHOW")
     };
     let mut shows = BTreeSet::new();
-    for file in PLANTED.split("=== ").skip(1) {
-        let (path, text) = file.split_once('\n').unwrap();
+    let files = PLANTED.split("=== ").filter_map(|file| file.split_once('\n'));
+    for (path, text) in files.filter(|(path, _)| path.starts_with("nodes/") || path.starts_with("classes/")) {
         editor.open_file(path, text);
         let uri = editor.uri(path);
         let document = json!({ "uri": uri });
