@@ -200,6 +200,19 @@ fn files_without_a_name_of_their_own_are_a_finding() {
     assert_eq!(found.matches("duplicate-definition").count(), 1, "{found}");
 }
 
+/// The time to compile a schema grows with the square of its parts.
+#[test]
+fn a_schema_with_very_many_parts_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = inventory(folder.path());
+    write(&folder.path().join("nodes/n.yml"), "parameters: {p: {a: 1}}\n");
+    let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: {{}}")).collect();
+    write(&folder.path().join("schemas/p.yml"), &format!("properties: {{{}}}\n", keys.join(", ")));
+    let findings = lint(&options, &[], &()).unwrap();
+    let said: Vec<String> = findings.iter().map(|finding| finding.fault.kind.to_string()).collect();
+    assert!(said[0].contains("it has 20001 parts, and at most 20000 are allowed"), "{said:?}");
+}
+
 /// The processor time of this thread, in seconds.
 fn processor_time() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap();

@@ -2,6 +2,7 @@
 //! the others still count.
 
 use std::error::Error as StdError;
+use std::sync::OnceLock;
 
 use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas as Compiled, UrlLoader};
 use fancy_regex::Regex;
@@ -62,8 +63,8 @@ pub(super) struct SchemaSet {
     pub schemas: Vec<ParameterSchema>,
     /// The alternatives in schemas that deprecate something, by address: only one that a value fits deprecates it.
     pub alternatives: FxHashMap<String, SchemaIndex>,
-    /// The patterns of `patternProperties`, each compiled once.
-    pub patterns: FxHashMap<String, Regex>,
+    /// The patterns of `patternProperties`, each compiled once, when the first description needs them.
+    patterns: OnceLock<FxHashMap<String, Regex>>,
     /// Keywords that are probably misspelled, and those that are written twice.
     pub slips: Vec<Fault>,
     /// What no sentence about a value may name. In those about schemas nothing is secret.
@@ -86,7 +87,7 @@ impl SchemaSet {
             compiled: Compiled::new(),
             schemas: Vec::new(),
             alternatives: FxHashMap::default(),
-            patterns: FxHashMap::default(),
+            patterns: OnceLock::new(),
             slips: Vec::new(),
             secrets: Secrets::none(),
         };
@@ -144,14 +145,17 @@ impl SchemaSet {
             set.schemas.push(parameter);
         }
         set.compile_alternatives(&mut compiler);
-        for pattern in set.documents.iter().flat_map(|document| keywords::patterns_of_keys(&document.json)) {
-            // One that cannot be compiled is a fault of its schema.
-            if let Ok(regex) = Regex::new(&pattern) {
-                set.patterns.insert(pattern, regex);
-            }
-        }
         set.secrets = Secrets::of(settings);
         set
+    }
+
+    /// A pattern of `patternProperties`. One that cannot be compiled is a fault of its schema.
+    pub fn pattern(&self, pattern: &str) -> Option<&Regex> {
+        let compiled = || {
+            let all = self.documents.iter().flat_map(|document| keywords::patterns_of_keys(&document.json));
+            all.filter_map(|pattern| Regex::new(&pattern).ok().map(|regex| (pattern, regex))).collect()
+        };
+        self.patterns.get_or_init(compiled).get(pattern)
     }
 
     fn compile_alternatives(&mut self, compiler: &mut Compiler) {

@@ -260,7 +260,7 @@ impl Schemas {
             .flatten()
             .map(|(key, _)| key)
         {
-            let regex = self.set.patterns.get(pattern);
+            let regex = self.set.pattern(pattern);
             if regex.is_some_and(|regex| regex.is_match(name).unwrap_or(false)) {
                 found.push(joined(&format!("{pointer}/patternProperties"), pattern));
             }
