@@ -135,7 +135,7 @@ impl Inventory {
 
     /// What makes Python data of answers.
     pub fn outgoing<'py>(&self, py: Python<'py>) -> Outgoing<'py> {
-        Outgoing::new(py, self.served().map_or(0, |served| objects_limit(served.settings())))
+        Outgoing::new(py, self.objects_limit)
     }
 
     /// What the process shares for these options.
@@ -263,7 +263,7 @@ fn is_stale(warning: &Warning) -> bool {
 }
 
 /// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
-fn objects_limit(settings: &Settings) -> usize {
+pub fn objects_limit(settings: &Settings) -> usize {
     usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 8)
 }
 

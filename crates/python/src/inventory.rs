@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyString};
 
-use crate::asking::{log_new, log_warnings, timed};
+use crate::asking::{log_new, log_warnings, objects_limit, timed};
 use crate::data;
 use crate::errors::{exception, guard};
 use crate::incoming;
@@ -39,6 +39,10 @@ pub struct Inventory {
     pub(crate) options: Map,
     /// What the process shares for these options. It is looked up anew after a fork and after a panic.
     pub(crate) served: Mutex<Weak<Served>>,
+    propagates: bool,
+    reads_grains: bool,
+    /// Approximate limit in bytes for the templates of Python objects.
+    pub(crate) objects_limit: usize,
 }
 
 #[pymethods]
@@ -55,7 +59,13 @@ impl Inventory {
             let served = served.map_err(|error| exception(py, &error))?;
             log::once(py, served.settings_warnings())?;
             // A child takes over what nobody but the registry holds.
-            Ok(Inventory { options, served: Mutex::new(Arc::downgrade(&served)) })
+            Ok(Inventory {
+                options,
+                propagates: served.settings().propagate_pillar_data_to_reclass,
+                reads_grains: served.reads_grains(),
+                objects_limit: objects_limit(served.settings()),
+                served: Mutex::new(Arc::downgrade(&served)),
+            })
         })
     }
 
@@ -472,7 +482,7 @@ impl Inventory {
             let grains = self.grains(py, grains)?;
             let mut request = Request { environment, grains, ..Request::default() };
             if let Some(pillar) = pillar
-                && self.served()?.settings().propagate_pillar_data_to_reclass
+                && self.propagates
             {
                 request.input_data = Some(incoming::from_python(pillar, "the pillar")?);
             }
@@ -525,8 +535,7 @@ impl Inventory {
 impl Inventory {
     /// The grains that references can read, of the grains of a minion.
     fn grains(&self, py: Python<'_>, grains: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
-        let served = self.served()?;
-        let Some(grains) = grains.filter(|_| served.reads_grains()) else { return Ok(None) };
+        let Some(grains) = grains.filter(|_| self.reads_grains) else { return Ok(None) };
         let grains = grains.cast::<PyMapping>()?;
         let mut names = Vec::new();
         for name in grains.keys()? {
@@ -537,6 +546,7 @@ impl Inventory {
         // Most minions have hundreds of grains, and few of them are read.
         let texts: Vec<Text> =
             names.iter().map(|name| incoming::text(name, "a grain")).collect::<PyResult<_>>()?;
+        let served = self.served()?;
         let read: Vec<bool> = texts.iter().map(|name| served.reads_grain(name)).collect();
         let wanted = PyDict::new(py);
         for (name, _) in names.into_iter().zip(read.iter()).filter(|(_, read)| **read) {
