@@ -78,7 +78,8 @@ impl Served {
     }
 }
 
-fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
+/// The way of the last fetch to the minions, as a decision has it.
+pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
     let (tested, is_served) = decision.newest();
     let trial = decision.trial.as_ref().map(|trial| TrialState {
         revision: trial.revision.clone(),

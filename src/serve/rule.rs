@@ -65,6 +65,13 @@ struct ServeMemory {
     news: Vec<(bool, String)>,
 }
 
+/// The states of a decision.
+pub(super) struct DecidedStates {
+    pub states: Vec<(Arc<Inventory>, Vec<Text>)>,
+    pub decision: Arc<Decision>,
+    pub fetched: LastFetch,
+}
+
 /// The right to test, of one thread.
 struct Role<'r> {
     rule: &'r ServeRule,
@@ -114,8 +121,8 @@ impl ServeRule {
         self.state(newest, &decision, &commits, &fetched)
     }
 
-    /// Each state in use with the nodes that get it.
-    pub fn states(&self, newest: &Inventory) -> Result<Vec<(Arc<Inventory>, Vec<Text>)>> {
+    /// Each state in use with the nodes that get it, that of most nodes first, as one decision has them.
+    pub fn states(&self, newest: &Inventory) -> Result<DecidedStates> {
         let (decision, fetched) = self.current(newest)?;
         let mut states = Vec::new();
         for commits in decision.in_use() {
@@ -124,7 +131,7 @@ impl ServeRule {
             nodes.retain(|node| decision.commits_of(node) == commits);
             states.push((state, nodes));
         }
-        Ok(states)
+        Ok(DecidedStates { states, decision, fetched })
     }
 
     /// A state that was asked.
@@ -254,8 +261,7 @@ impl ServeRule {
                 // It was forgotten on purpose.
                 known.decision = None;
             }
-            let given = given.and_then(|given| serde_json::from_value::<Decision>(given.clone()).ok());
-            match given {
+            match given.cloned().and_then(parsed) {
                 Some(given) if known.decision.as_deref() != Some(&given) => {
                     known.decision = Some(Arc::new(given));
                 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::base::error::{Result, Warning};
 use crate::base::settings::Settings;
-use crate::base::value::{Map, Text, Value};
+use crate::base::value::{Map, Value};
 use crate::engine::Inventory;
 use crate::engine::builder::InventoryBuilder;
 use crate::storage::path_context::PathContext;
@@ -128,19 +128,6 @@ impl Served {
         known.as_ref().unwrap_or(&self.newest).storage_warnings()
     }
 
-    /// Each state in use with the nodes that get it, sorted. A node that its state does not have is left out.
-    ///
-    /// # Errors
-    ///
-    /// As [`Served::of`], and a state whose nodes cannot be listed.
-    pub fn states(&self) -> Result<Vec<(Arc<Inventory>, Vec<Text>)>> {
-        let Some(rule) = &self.rule else {
-            let nodes = self.newest.nodes()?;
-            return Ok(vec![(self.newest.clone(), nodes)]);
-        };
-        rule.states(&self.newest)
-    }
-
     /// Whether new commits are tested before they are served.
     pub fn tests_commits(&self) -> bool {
         self.rule.is_some()
@@ -178,7 +165,7 @@ impl Served {
             return Ok(is_set.then(|| CANARY_WITHOUT_SERVE.to_owned()));
         };
         let Some(canary) = &rule.canary else { return Ok(None) };
-        let states = self.states()?;
+        let states = rule.states(&self.newest)?.states;
         Ok(canary.unmatched(states.iter().flat_map(|(_, nodes)| nodes).map(|node| &**node)))
     }
 

@@ -1,10 +1,12 @@
 //! Reports an inventory as it is served: its state, the way of the newest commits, and the nodes without a pillar.
 
 use std::fmt::Write as _;
+use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::delivery::Delivery;
+use super::delivery::{Delivery, delivery};
+use super::rule::DecidedStates;
 use super::served::Served;
 use crate::analysis::pillars;
 use crate::base::error::Result;
@@ -35,22 +37,30 @@ pub struct Status {
     pub engine: &'static str,
 }
 
-/// Renders every node in its own state.
+/// Renders every node in its own state. All of it is of one decision.
 ///
 /// # Errors
 ///
 /// A state whose nodes cannot be listed.
 pub fn status(served: &Served) -> Result<Status> {
-    let state = state(served)?;
+    let (states, began, delivery) = match &served.rule {
+        None => (vec![(served.newest.clone(), served.newest.nodes()?)], None, None),
+        Some(rule) => {
+            let DecidedStates { states, decision, fetched } = rule.states(&served.newest)?;
+            (states, decision.began(), Some(delivery(&decision, &fetched)))
+        }
+    };
+    let most = states.first().map_or(&served.newest, |(state, _)| state);
+    let state = beginning(most.state()?, began);
     let mut failing: Vec<Text> = Vec::new();
     let mut nodes = 0;
-    for (inventory, names) in served.states()? {
+    for (inventory, names) in states {
         let have_pillars = pillars::of_some(&inventory, &names)?;
         nodes += names.len();
         failing.extend(names.into_iter().zip(have_pillars).filter(|(_, has)| !has).map(|(name, _)| name));
     }
     failing.sort_unstable();
-    let (number, delivery) = (failing.len(), served.delivery()?);
+    let number = failing.len();
     failing.truncate(NAMED);
     let (failing, failing_nodes) = (number, failing);
     Ok(Status { state, delivery, nodes, failing, failing_nodes, engine: env!("CARGO_PKG_VERSION") })
@@ -63,8 +73,12 @@ pub fn status(served: &Served) -> Result<Status> {
 /// A state whose files cannot be listed.
 pub fn state(served: &Served) -> Result<ServedState> {
     let state = served.of_most()?.state()?;
-    let began = served.decision().and_then(|decision| decision.began());
-    Ok(ServedState { since: began.map(utc).or(state.since), ..state })
+    Ok(beginning(state, served.decision().and_then(|decision| decision.began())))
+}
+
+/// A state that most nodes got at another time than its fetch.
+fn beginning(state: ServedState, began: Option<SystemTime>) -> ServedState {
+    ServedState { since: began.map(utc).or(state.since), ..state }
 }
 
 /// The lines about the way of the newest commits.
