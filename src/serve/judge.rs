@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::decision::{Decision, Trial, name, problems};
-use super::rule::{ServeRule, is_full};
+use super::decision::{Decision, MOST, Trial, name, problems};
+use super::rule::ServeRule;
 use crate::analysis::pillars;
 use crate::base::error::{Error, Result};
 use crate::base::value::Text;
@@ -148,13 +148,11 @@ fn decide(
             ..refused.clone()
         }
     });
-    if is_full(&promoted) || on_trial.as_ref().is_some_and(is_full) {
-        rule.tell(
-            true,
-            format!(
-                "revision {revision} breaks {nodes} and is served to none, because nodes keep two earlier ones already{first}"
-            ),
-        );
+    // A trial of the next commit needs one of them, too: otherwise a commit that mends the held nodes had no room.
+    if promoted.in_use().len() > MOST - usize::from(canary.is_some()) {
+        let earlier = if canary.is_some() { "an earlier one" } else { "two earlier ones" };
+        let why = format!("because nodes keep {earlier} already");
+        rule.tell(true, format!("revision {revision} breaks {nodes} and is served to none, {why}{first}"));
         return refused;
     }
     if !broken.is_empty() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::canary::Canary;
-use super::decision::{Decision, MOST};
+use super::decision::Decision;
 use super::judge;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
@@ -363,11 +363,6 @@ impl ServeRule {
         std::mem::forget(known.watch.take());
         known.states.iter().all(|(_, state)| state.adopt())
     }
-}
-
-/// Whether a decision has as many states as may be in use.
-pub(super) fn is_full(decision: &Decision) -> bool {
-    decision.in_use().len() > MOST
 }
 
 fn parsed(decision: Json) -> Option<Decision> {

@@ -449,6 +449,27 @@ fn at_most_three_commits_are_served_at_once() {
 }
 
 #[test]
+fn a_commit_that_mends_held_nodes_has_room_for_its_trial() {
+    let site = site();
+    let inventory = serve(&site, &options("serve: tested, canary: {match: n06}"));
+    served(&inventory);
+    // Each commit breaks one more node and is promoted, until there is no room.
+    for node in ["n02", "n03", "n04"] {
+        site.commit("site", "master", &[(&*format!("nodes/{node}.yml"), "classes: [gone]\n")]);
+        inventory.of_most().unwrap();
+        inventory.end_trial(true).unwrap();
+    }
+    let repaired = ["n02", "n03", "n04"].map(|node| format!("nodes/{node}.yml"));
+    let mut files: Vec<_> = repaired.iter().map(|path| (&**path, "classes: [role]\n")).collect();
+    files.push(("classes/other.yml", "parameters: {a: 2}\n"));
+    site.commit("site", "master", &files);
+    assert_eq!([value(&inventory, "n06", "a"), value(&inventory, "n07", "a")], ["2", "1"], "it is on trial");
+    inventory.end_trial(true).unwrap();
+    assert_eq!(served(&inventory), all("1", "2"));
+    assert!(inventory.delivery().unwrap().unwrap().held.is_empty());
+}
+
+#[test]
 fn without_a_decision_the_newest_commit_is_tested_and_serve_from_names_a_good_one() {
     let site = site();
     let good = git(&site.path("site"), &["rev-parse", "HEAD"]);
