@@ -122,16 +122,6 @@ impl Inventory {
         }
     }
 
-    /// The last fetches of the repositories. Fetches where the last fetch is too old.
-    pub(crate) fn fetched(&self) -> Result<LastFetch> {
-        self.database().inputs.trees.fetched()
-    }
-
-    /// The same as their records say, whoever fetched. Fetches nothing.
-    pub(crate) fn last_fetched(&self) -> LastFetch {
-        self.database().inputs.trees.last_fetched()
-    }
-
     /// The places of the files.
     pub(crate) fn locations(&self) -> &TreeLocations {
         &self.locations

@@ -30,8 +30,6 @@ pub struct Trees {
     /// The locations of the files. All states of an inventory share its repositories.
     pub locations: Arc<TreeLocations>,
     states: Mutex<Vec<RepositoryState>>,
-    /// The last fetches with their commits, if `serve` asks for them.
-    fetched: Mutex<LastFetch>,
     /// The commits of branches that are read in place of those that were fetched last, with the last fetches.
     pinned: Mutex<Option<LastFetch>>,
     /// The trees of environments that name their branch, by location and branch.
@@ -47,6 +45,28 @@ pub struct LastFetch {
     pub heads: Arc<Heads>,
 }
 
+impl LastFetch {
+    /// The last fetches with their commits of the branches in use. Most bring none, and then the commits are those
+    /// that are known from before.
+    pub fn of(records: Vec<Arc<Record>>, locations: &TreeLocations, before: &LastFetch) -> LastFetch {
+        if before.records.iter().map(Arc::as_ptr).eq(records.iter().map(Arc::as_ptr)) {
+            return before.clone();
+        }
+        let in_use = |(number, record): (usize, &Arc<Record>)| {
+            let mut heads = record.heads.clone();
+            let named: Vec<_> =
+                places(locations, number, locations.schemas.as_ref()).map(|(_, name)| name).collect();
+            if !named.contains(&None) {
+                heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
+            }
+            heads
+        };
+        let heads: Heads = records.iter().enumerate().map(in_use).collect();
+        let heads = if heads == *before.heads { before.heads.clone() } else { Arc::new(heads) };
+        LastFetch { records: records.into(), heads }
+    }
+}
+
 /// A repository as it was when the call began.
 #[derive(Clone, Default, Debug)]
 struct RepositoryState {
@@ -58,48 +78,13 @@ struct RepositoryState {
 impl Trees {
     /// The trees of these locations, before any is read.
     pub fn new(locations: Arc<TreeLocations>) -> Trees {
-        let (states, fetched, pinned, numbers) = Default::default();
-        Trees { locations, states, fetched, pinned, numbers }
+        let (states, pinned, numbers) = Default::default();
+        Trees { locations, states, pinned, numbers }
     }
 
     /// Whether there are no repositories.
     pub fn is_empty(&self) -> bool {
         self.locations.repositories.is_empty()
-    }
-
-    /// The last fetches, with their commits of the branches in use. Fetches where the last fetch is too old.
-    pub fn fetched(&self) -> Result<LastFetch> {
-        let repositories = self.locations.repositories.iter();
-        Ok(self.of_records(repositories.map(Repository::current_record).collect::<Result<_>>()?))
-    }
-
-    /// The same as their records say. Fetches nothing.
-    pub fn last_fetched(&self) -> LastFetch {
-        let repositories = self.locations.repositories.iter();
-        self.of_records(repositories.map(|one| one.known_record().unwrap_or_default()).collect())
-    }
-
-    fn of_records(&self, records: Vec<Arc<Record>>) -> LastFetch {
-        let mut known = self.fetched.lock();
-        if known.records.iter().map(Arc::as_ptr).ne(records.iter().map(Arc::as_ptr)) {
-            let heads = records.iter().enumerate().map(|(number, record)| self.in_use(number, record));
-            let heads: Heads = heads.collect();
-            // Most fetches bring no commit.
-            let heads = if heads == *known.heads { known.heads.clone() } else { Arc::new(heads) };
-            *known = LastFetch { records: records.into(), heads };
-        }
-        known.clone()
-    }
-
-    /// The commits of the branches of a repository that the locations name.
-    fn in_use(&self, repository: usize, record: &Record) -> BTreeMap<String, Arc<str>> {
-        let mut heads = record.heads.clone();
-        let named: Vec<_> =
-            self.places(repository, self.locations.schemas.as_ref()).map(|(_, name)| name).collect();
-        if !named.contains(&None) {
-            heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
-        }
-        heads
     }
 
     /// Reads these commits from the next question on, with the times of these fetches.
@@ -169,29 +154,13 @@ impl Trees {
     /// The branches of a repository that the locations name, with their commits.
     fn commits(&self, repository: usize, record: &Record) -> BTreeMap<Text, Arc<str>> {
         let mut commits = BTreeMap::new();
-        for (branch, name) in self.places(repository, None) {
+        for (branch, name) in places(&self.locations, repository, None) {
             let all = || record.heads.keys().map(|name| Text::from(name.as_str())).collect();
             let branches: Vec<Text> = name.map_or_else(all, |name| vec![name]);
             let found = branches.iter().filter_map(|name| self.commit(branch, name));
             commits.extend(found.filter_map(|commit| Some((commit.branch.branch?, commit.commit))));
         }
         commits
-    }
-
-    /// The trees of a repository with their branches; `None` for the branch that an environment names.
-    fn places<'a>(
-        &'a self,
-        repository: usize,
-        schemas: Option<&'a TreeLocation>,
-    ) -> impl Iterator<Item = (&'a Branch, Option<Text>)> {
-        let nodes = self.locations.nodes.iter().chain(schemas).map(|place| (place, Some(Text::from(MASTER))));
-        let places = nodes.chain(self.locations.classes.iter().map(|place| (place, None)));
-        places.filter_map(move |(place, default)| match place {
-            TreeLocation::Git(branch) if branch.repository == repository => {
-                Some((branch, branch.branch.clone().or(default)))
-            }
-            _ => None,
-        })
     }
 
     /// Whether any repository has the requested revision.
@@ -444,4 +413,20 @@ fn pinned_record(
         Some(before) if before.heads == *heads && before.times == record.times => before.clone(),
         _ => Arc::new(Record { times: record.times.clone(), heads: heads.clone(), ..Record::default() }),
     }
+}
+
+/// The trees of a repository with their branches; `None` for the branch that an environment names.
+fn places<'a>(
+    locations: &'a TreeLocations,
+    repository: usize,
+    schemas: Option<&'a TreeLocation>,
+) -> impl Iterator<Item = (&'a Branch, Option<Text>)> {
+    let nodes = locations.nodes.iter().chain(schemas).map(|place| (place, Some(Text::from(MASTER))));
+    let places = nodes.chain(locations.classes.iter().map(|place| (place, None)));
+    places.filter_map(move |(place, default)| match place {
+        TreeLocation::Git(branch) if branch.repository == repository => {
+            Some((branch, branch.branch.clone().or(default)))
+        }
+        _ => None,
+    })
 }

@@ -73,8 +73,8 @@ impl Served {
 
     /// The same as of the last fetch, whoever fetched. Fetches and tests nothing.
     pub fn last_delivery(&self) -> Option<Delivery> {
-        let decision = self.decision()?;
-        Some(delivery(&decision, &self.newest.last_fetched()))
+        let fetched = self.rule.as_ref()?.last_fetched(&self.newest);
+        Some(delivery(&*self.decision()?, &fetched))
     }
 }
 

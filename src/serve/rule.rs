@@ -51,6 +51,7 @@ pub(super) struct ServeRule {
 /// What this process knows.
 #[derive(Default, Debug)]
 struct ServeMemory {
+    fetched: LastFetch,
     record: Option<Arc<Record>>,
     decision: Option<Arc<Decision>>,
     /// The states in use.
@@ -167,9 +168,28 @@ impl ServeRule {
         Ok(states.last().expect("it was just added").1.clone())
     }
 
+    /// The last fetches of the repositories. Fetches where the last fetch is too old, without a lock of this process.
+    fn fetched(&self, newest: &Inventory) -> Result<LastFetch> {
+        let repositories = newest.locations().repositories.iter();
+        let records = repositories.map(Repository::current_record).collect::<Result<_>>()?;
+        Ok(self.noted(records, newest))
+    }
+
+    /// The same as their records say, whoever fetched. Fetches nothing.
+    pub fn last_fetched(&self, newest: &Inventory) -> LastFetch {
+        let repositories = newest.locations().repositories.iter();
+        self.noted(repositories.map(|one| one.known_record().unwrap_or_default()).collect(), newest)
+    }
+
+    fn noted(&self, records: Vec<Arc<Record>>, newest: &Inventory) -> LastFetch {
+        let mut known = self.known.lock();
+        known.fetched = LastFetch::of(records, newest.locations(), &known.fetched);
+        known.fetched.clone()
+    }
+
     /// The decision about the newest commits, or the one before it as long as another process tests.
     pub fn current(&self, newest: &Inventory) -> Result<(Arc<Decision>, LastFetch)> {
-        let fetched = newest.fetched()?;
+        let fetched = self.fetched(newest)?;
         let (known, is_recorded) = self.decided(fetched.records.first());
         let Some(decision) = known else {
             return self.first(newest, fetched);
@@ -192,7 +212,7 @@ impl ServeRule {
         }
         let Some(role) = self.role(&decision, &fetched) else { return Ok((decision, fetched)) };
         // Another process may have tested them while this one came here.
-        let now = newest.fetched()?;
+        let now = self.fetched(newest)?;
         let (there, _) = self.decided(now.records.first());
         if let Some(there) = there.filter(|there| *there != decision) {
             return Ok((there, now));
@@ -208,7 +228,7 @@ impl ServeRule {
     fn first(&self, newest: &Inventory, fetched: LastFetch) -> Result<(Arc<Decision>, LastFetch)> {
         let lock =
             self.testers.lock(if self.known.lock().watch.is_some() { Duration::ZERO } else { PATIENCE });
-        let (there, is_recorded) = self.decided(newest.fetched()?.records.first());
+        let (there, is_recorded) = self.decided(self.fetched(newest)?.records.first());
         if let Some(there) = there.filter(|_| is_recorded) {
             return Ok((there, fetched));
         }
