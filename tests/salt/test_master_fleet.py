@@ -371,8 +371,7 @@ def test_the_engine_ends_with_the_master_and_refreshes_itself_if_it_shall(watche
     # Without the reactor, the engine can refresh the pillars itself.
     watched.master_options.pop("reactor")
     watched.master_options["engines"][0]["reclass"]["refresh"] = "affected"
-    watched.start_master()
-    until(lambda: watched.log("master").count(" without a pillar") == 2)
+    watched.restart_master()
     until(lambda: watched.salt("web1", "test.ping", timeout=5).data == {"web1": True})
     watched.write({"nodes/web1": "classes: [common]\n", "classes/common": COMMON.format(text="fifth")})
     until(lambda: "pillars refreshed: 1" in watched.log("master"))

@@ -148,7 +148,8 @@ def test_a_commit_is_tested_before_minions_get_it(make_site: MakeSite) -> None:
     answer = site.runner("reclass.check")
     assert answer.code == 1, answer
     [problem] = answer.data["problems"]
-    assert problem.startswith("the newest revision is not served to 5 nodes that it breaks: "), problem
+    nodes = "5 nodes (n00, n01, n02, n03, n04)"
+    assert problem.startswith(f"the newest revision is not served to {nodes} that it breaks: "), problem
     assert "classes/fragile.yml:2:" in problem
     assert any("is on trial with 1 node:" in remark for remark in answer.data["remarks"]), answer
 
