@@ -1,35 +1,33 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use crate::asking::{log_new, log_warnings, objects_limit, timed};
 use crate::data;
 use crate::errors::{exception, guard};
 use crate::incoming;
 use crate::log;
-use crate::once::objects;
-use crate::outgoing::Outgoing;
 use crate::templates;
-use reclass::compare::{ComparedParts, OldAnswers, compare_state};
+use crate::translating::{
+    compared_parts, environment_asked_for, fetch_state, files_dict, findings_text, grains_read, node_name,
+    now, old_pillars, pillar_dict, redaction, top_dict,
+};
+use reclass::compare::compare_state;
 use reclass::diff::diff;
-use reclass::error::{Error, Fault, Kind, Result, article, inert};
+use reclass::error::Error;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::impact::impact;
 use reclass::lint::lint;
 use reclass::list::{self, ListedRows, NodeFilter};
 use reclass::lock::Mutex;
-use reclass::redact::Redaction;
-use reclass::report::{Level, full_findings};
-use reclass::serve::{Pillar, Served, status};
+use reclass::serve::{Served, status};
 use reclass::stack::grow;
 use reclass::style::Paint;
-use reclass::value::{Key, Map, Text, Value};
-use reclass::{CatalogEntry, FetchState, Request, Top, files};
+use reclass::value::{Map, Text, Value};
+use reclass::{CatalogEntry, Request};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -117,16 +115,7 @@ impl Inventory {
                 })
             })?;
             let (nodes, classes) = &*files;
-            let given = PyDict::new(py);
-            for (kind, names) in [("nodes", nodes), ("classes", classes)] {
-                let dict = PyDict::new(py);
-                for (name, paths) in names {
-                    let paths: Vec<_> = paths.iter().map(|path| path.as_os_str()).collect();
-                    dict.set_item(name.as_ref() as &str, paths)?;
-                }
-                given.set_item(kind, dict)?;
-            }
-            Ok(given)
+            files_dict(py, nodes, classes)
         })
     }
 
@@ -263,28 +252,7 @@ impl Inventory {
     /// The text that `reclass lint` prints: errors and warnings with excerpts, and the number of notes.
     #[pyo3(signature = (*nodes))]
     fn lint_text<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyString>> {
-        guard(|| {
-            self.text(py, None, |engine| {
-                let findings = lint(&self.options, &nodes, &())?;
-                let redaction = redaction(engine, false);
-                // Lint has an inventory of its own, and this one may not have read the file.
-                let most = engine.settings().max_file_bytes();
-                let read = |path: &str| {
-                    let (bytes, _) = files::read(Path::new(path), most).ok()?;
-                    Some(redaction.source(&String::from_utf8(bytes).ok()?))
-                };
-                let (shown, others): (Vec<_>, Vec<_>) =
-                    findings.into_iter().partition(|finding| finding.level >= Level::Warning);
-                let mut parts = full_findings(&shown, false, &read);
-                let errors = shown.iter().filter(|finding| finding.level == Level::Error).count();
-                let mut counts = format!("errors: {errors}, warnings: {}", shown.len() - errors);
-                if !others.is_empty() {
-                    counts = format!("{counts}; notes, which --out json shows: {}", others.len());
-                }
-                parts.push(counts);
-                Ok(parts.join("\n\n"))
-            })
-        })
+        guard(|| self.text(py, None, |engine| Ok(findings_text(engine, lint(&self.options, &nodes, &())?))))
     }
 
     /// The text that `reclass diff` prints, with secrets hidden, and whether anything differs.
@@ -387,20 +355,7 @@ impl Inventory {
     fn fetch_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         guard(|| {
             let states = self.ask(py, None, |engine| Ok(engine.fetch_states()))?;
-            let seconds = |time: Option<SystemTime>| {
-                time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs_f64())
-            };
-            let given = |state: &FetchState| {
-                let commits = state.commits.iter().map(|(branch, commit)| (&**branch, &**commit));
-                let given = PyDict::new(py);
-                given.set_item("source", &state.source)?;
-                given.set_item("commits", commits.into_py_dict(py)?)?;
-                given.set_item("fetched", seconds(state.fetched))?;
-                given.set_item("failed", seconds(state.failed))?;
-                given.set_item("stale", state.stale.as_ref().map(|stale| inert(&stale.kind.to_string())))?;
-                Ok(given)
-            };
-            states.iter().map(given).collect()
+            states.iter().map(|state| fetch_state(py, state)).collect()
         })
     }
 
@@ -519,13 +474,7 @@ impl Inventory {
             timed(py, "top", minion_id, || {
                 let (answer, remarks) =
                     self.asked(py, |served, stale| served.top(minion_id, &request, stale))?;
-                let top = PyDict::new(py);
-                if let Some(Top { environment, applications }) = &*answer {
-                    let environment = environment_name(environment, minion_id);
-                    let environment = environment.map_err(|error| exception(py, &error))?;
-                    let mut outgoing = self.outgoing(py);
-                    top.set_item(outgoing.string(&environment), outgoing.texts(applications)?)?;
-                }
+                let top = top_dict(answer.as_ref(), minion_id, &mut self.outgoing(py))?;
                 Ok((top, remarks.remembered))
             })
         })
@@ -533,98 +482,9 @@ impl Inventory {
 }
 
 impl Inventory {
-    /// The grains that references can read, of the grains of a minion.
+    /// The grains of a request, if the settings name any.
     fn grains(&self, py: Python<'_>, grains: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
         let Some(grains) = grains.filter(|_| self.reads_grains) else { return Ok(None) };
-        let grains = grains.cast::<PyMapping>()?;
-        let mut names = Vec::new();
-        for name in grains.keys()? {
-            if let Ok(name) = name.cast_into::<PyString>() {
-                names.push(name);
-            }
-        }
-        // Most minions have hundreds of grains, and few of them are read.
-        let texts: Vec<Text> =
-            names.iter().map(|name| incoming::text(name, "a grain")).collect::<PyResult<_>>()?;
-        let served = self.served()?;
-        let read: Vec<bool> = texts.iter().map(|name| served.reads_grain(name)).collect();
-        let wanted = PyDict::new(py);
-        for (name, _) in names.into_iter().zip(read.iter()).filter(|(_, read)| **read) {
-            wanted.set_item(&name, grains.get_item(&name)?)?;
-        }
-        incoming::from_python(wanted.as_any(), "the grains").map(Some)
+        grains_read(py, &*self.served()?, grains).map(Some)
     }
-}
-
-/// The redaction of an answer.
-fn redaction(inventory: &reclass::Inventory, show: bool) -> Redaction {
-    if show { Redaction::none() } else { Redaction::of(inventory.settings()) }
-}
-
-/// The name of a node. Unlike a text, a Python string can contain a lone surrogate.
-fn node_name(name: &Bound<'_, PyString>) -> PyResult<Text> {
-    incoming::text(name, "the name of the node")
-}
-
-fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
-    incoming::text(name, "the environment asked for")
-}
-
-/// The parameters and `__reclass__` as Python data.
-fn pillar_dict<'py>(pillar: &Pillar, outgoing: &mut Outgoing<'py>) -> PyResult<Bound<'py, PyDict>> {
-    let (py, node) = (outgoing.py(), &pillar.node);
-    let revision = pillar.revision.as_deref();
-    let (parameters, environment) = node.wire_values.get().cloned().unwrap_or_default();
-    let given = outgoing.dict(parameters.as_map().unwrap_or(&Map::default()))?;
-    let (keys, about) = (&objects(py).keys, PyDict::new(py));
-    about.set_item(&keys.nodename, outgoing.string(&node.name))?;
-    about.set_item(&keys.applications, outgoing.texts(&node.applications)?)?;
-    about.set_item(&keys.classes, outgoing.texts(&node.classes)?)?;
-    about.set_item(&keys.environment, outgoing.object(&environment)?)?;
-    if let Some(revision) = revision {
-        about.set_item(&keys.revision, revision)?;
-    }
-    given.set_item(&keys.reclass, about)?;
-    Ok(given)
-}
-
-/// The environment as a key of Salt's top: the text of a scalar.
-fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
-    match environment {
-        Value::Str(text) => Ok(text.clone()),
-        environment @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
-            Ok(reclass::pystr::str(environment).into())
-        }
-        other => {
-            let what =
-                format!("the environment of a node must be a string, not {}", article(other.type_name()));
-            let mut fault = Fault::new(Kind::WireType { what }).in_path("environment");
-            fault.node = Some(node.clone());
-            Err(fault.into())
-        }
-    }
-}
-
-/// The time in the form of the Python programs.
-fn now(py: Python<'_>) -> PyResult<String> {
-    objects(py).strftime.bind(py).call1(("%c",))?.extract()
-}
-
-/// The nodes and the first keys to compare.
-fn compared_parts(
-    nodes: Vec<String>,
-    only: Option<Vec<String>>,
-    exclude: Option<Vec<String>>,
-) -> ComparedParts {
-    ComparedParts { nodes, only: only.unwrap_or_default(), except: exclude.unwrap_or_default() }
-}
-
-/// Pillars by minion. Each is taken in alone, because the limits are those of one.
-fn old_pillars(pillars: &Bound<'_, PyDict>) -> PyResult<OldAnswers> {
-    let mut all = Map::default();
-    for (minion, pillar) in pillars {
-        let minion = incoming::from_python(&minion, "the name of a minion")?;
-        all.insert(Key(minion), incoming::from_python(&pillar, "a pillar")?);
-    }
-    Ok(OldAnswers::of_pillars("the pillars", &all))
 }

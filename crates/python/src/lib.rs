@@ -1,9 +1,9 @@
 //! The Python module `saltext.reclass._engine`: the engine for Python.
 //!
 //! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
-//! writes the log, [`data`] converts results, [`once`] makes what is made once, [`inventory`] has the
-//! questions, [`asking`] asks them, [`editor`] edits files. Each
-//! method gives a Salt master three guarantees:
+//! writes the log, [`data`] and [`translating`] convert requests and results, [`once`] makes what is made once,
+//! [`inventory`] has the questions, [`asking`] asks them, [`editor`] edits files. Each method gives a Salt master three
+//! guarantees:
 //!
 //! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
 //! * The interpreter is free for other threads while the engine works, and no lock of the engine is held
@@ -23,6 +23,7 @@ pub mod outgoing;
 mod prototype;
 mod strings;
 mod templates;
+mod translating;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
 #[pyo3::pymodule]
