@@ -50,8 +50,9 @@ test-rust:
 test-python:
 	$(BIN)/pytest --ignore tests/salt
 
+# Most of the time a test with Salt waits for a master or a minion. The tests of a file share theirs.
 test-salt:
-	$(BIN)/pytest tests/salt
+	$(BIN)/pytest -n 3 --dist loadfile tests/salt
 
 explorer: .venv-node/.tools ## the script of the page of a graph, from its sources; needs the network
 	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run build
