@@ -151,7 +151,7 @@ def test_a_commit_is_tested_before_minions_get_it(make_site: MakeSite) -> None:
     nodes = "5 nodes (n00, n01, n02, n03, n04)"
     assert problem.startswith(f"the newest revision is not served to {nodes} that it breaks: "), problem
     assert "classes/fragile.yml:2:" in problem
-    assert any("is on trial with 1 node:" in remark for remark in answer.data["remarks"]), answer
+    assert any("is on trial with 1 node for " in remark for remark in answer.data["remarks"]), answer
 
     with bus(site, "master") as heard:
         answer = site.runner("reclass.promote")
