@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from saltext import reclass
-from saltext.reclass import Inventory, _engine
+from saltext.reclass import Inventory, _engine, _salt
 
 Write = Callable[[dict[str, str]], Path]
 
@@ -509,6 +509,36 @@ def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:
     assert all(f"note: {note}" in error.full for note in chain)
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), vars(copy)) == (str(error), vars(error))
+
+
+def test_a_missing_class_is_named_where_no_minion_reads_it(write: Write) -> None:
+    base = write(
+        {
+            "nodes/n": "classes: [a, '${s}', 'x.${password}']\nexports: {e: 1}",
+            "nodes/asks": "parameters: {q: '$[ exports:e ]'}",
+            "classes/a": "parameters: {s: role.zz, password: hunter2}",
+        }
+    )
+    with pytest.raises(reclass.ClassNotFoundError) as caught:
+        Inventory(inventory_base_uri=str(base), secret_keys=["password"]).nodeinfo("n")
+    error = caught.value
+    first = f"{base}/nodes/n.yml:1:14: node 'n': no class '${{s}}' in '{base}/classes' (class-not-found)"
+    assert str(error).split("\n")[0] == f"{first}; its name comes to 'role.zz'"
+    assert error.sent.split("\n")[0] == first
+    assert "role.zz" not in _salt.describe(error)
+    assert "hunter2" not in error.full_text()
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.sent, str(copy)) == (error.sent, str(error))
+    # A query fails with the node that it asks.
+    with pytest.raises(reclass.ReclassError) as asking:
+        Inventory(inventory_base_uri=str(base), secret_keys=["password"]).nodeinfo("asks")
+    assert "; its name comes to 'role.zz'" in str(asking.value)
+    assert "role.zz" not in asking.value.sent
+    assert "hunter2" not in str(asking.value)
+    (base / "nodes/n.yml").write_text("classes: [a, 'x.${password}']")
+    with pytest.raises(reclass.ClassNotFoundError) as caught:
+        Inventory(inventory_base_uri=str(base), secret_keys=["password"]).nodeinfo("n")
+    assert (str(caught.value), "hunter2" in caught.value.full_text()) == (caught.value.sent, False)
 
 
 def test_all_missing_references_are_in_one_error(write: Write) -> None:

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::once::objects;
 use reclass::error::{Error, Fault, Kind, Link};
-use reclass::error::{inert, short};
+use reclass::error::{inert, short, with_names};
 use reclass::source::Site;
 
 macro_rules! exceptions {
@@ -71,9 +71,10 @@ pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str, repeat
     let notes = error.faults().iter().flat_map(notes).collect();
     let mut problems = Vec::new();
     error.faults().iter().for_each(|fault| add_problem(fault, &mut problems));
-    let arguments = (&*error.to_string(), first.code(), location, notes, full, problems);
+    let arguments = (&*with_names(error), first.code(), location, notes, full, problems);
     let raised = Exception::of(&first.kind).raise(py, arguments);
-    match raised.value(py).setattr("repeated", repeated) {
+    let value = raised.value(py);
+    match value.setattr("repeated", repeated).and_then(|()| value.setattr("sent", error.to_string())) {
         Ok(()) => raised,
         Err(failure) => failure,
     }

@@ -276,7 +276,7 @@ def in_copy(branch: str, behind: str, shown: Callable[[str], str]) -> Iterator[N
     try:
         yield
     except ReclassError as error:
-        error.args = tuple(told(str(text)) for text in error.args)
+        error.args, error.sent = (told(str(error)),), told(error.sent)
         error.notes = [shown(note) for note in error.notes]
         error.full = shown(error.full)
         raise

@@ -164,7 +164,7 @@ def describe(error: BaseException, failed: str = "") -> str:
     if failed and isinstance(error, RefusedError):
         log.error("%s%s", failed, error)
     if isinstance(error, (ReclassError, RefusedError)):
-        return f"reclass: {error}"
+        return f"reclass: {error.sent if isinstance(error, ReclassError) else error}"
     # The text of other errors may contain secrets, so it reaches neither a minion nor a log.
     if isinstance(error, ImportError):
         # The text of an import error names libraries of the system, which no minion needs.

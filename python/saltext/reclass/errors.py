@@ -1,7 +1,7 @@
 """The exceptions of :mod:`saltext.reclass`.
 
-Each has a message, a place and a node. ``str()`` never contains the value of a parameter, so it may be
-sent to a minion.
+Each has a message, a place and a node. ``str()`` never contains the value of a parameter but one: the name of
+a missing class that references make. ``sent`` has none, so it may be sent to a minion.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ class ReclassError(Exception):
     problems: list[Problem]
     """All problems, the first one first; behind each the problems of other nodes that caused it."""
 
+    sent: str
+    """``str()`` without the value of any parameter: what a minion may get."""
+
     repeated: bool = False
     """Whether this process raised the same problems before, and no file of the inventory changed since."""
 
@@ -72,6 +75,7 @@ class ReclassError(Exception):
         problems: Iterable[Iterable[Any]] = (),
     ) -> None:
         super().__init__(message)
+        self.sent = message
         self.code = code
         self.location = location
         self.notes = list(notes)

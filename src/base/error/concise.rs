@@ -9,12 +9,32 @@ use indexmap::IndexMap;
 
 use super::{Error, Fault, Kind, Warning, short};
 
+/// How the note begins that has the name of a class whose entry has references.
+pub const NAME_COMES_TO: &str = "its name comes to ";
+
+/// Who reads the concise form.
+#[derive(Clone, Copy, PartialEq)]
+enum Reader {
+    /// Anyone, as a minion: no values.
+    Anyone,
+    /// Who may see the files: with the names that missing classes come to, which are values. No name depends
+    /// on a secret.
+    OfFiles,
+}
+
 /// One line per fault: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
 pub fn concise(error: &Error) -> String {
+    lines(error.faults(), Reader::Anyone)
+}
+
+/// The same for who may see the files: with the name that a missing class comes to, unless a secret is in it.
+pub fn with_names(error: &Error) -> String {
+    lines(error.faults(), Reader::OfFiles)
+}
+
+fn lines(faults: &[Fault], reader: Reader) -> String {
     let mut lines = Vec::new();
-    for fault in error.faults() {
-        concise_fault(fault, 0, &mut lines);
-    }
+    faults.iter().for_each(|fault| concise_fault(fault, reader, 0, &mut lines));
     lines.join("\n")
 }
 
@@ -30,13 +50,11 @@ pub fn by_problem<N>(nodes: impl IntoIterator<Item = (N, Vec<Fault>)>) -> IndexM
 
 /// The concise form of a warning.
 pub fn concise_warning(warning: &Warning) -> String {
-    let mut lines = Vec::new();
-    concise_fault(warning, 0, &mut lines);
-    lines.join("\n")
+    lines(std::slice::from_ref(warning), Reader::Anyone)
 }
 
 /// Appends the line of a fault, and the lines of its causes, indented.
-fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
+fn concise_fault(fault: &Fault, reader: Reader, depth: usize, lines: &mut Vec<String>) {
     let mut line = "  ".repeat(depth);
     // Writing to a string cannot fail.
     if let Some(site) = &fault.site {
@@ -60,10 +78,14 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     {
         let _ = write!(line, "; the schema says so at {rule}");
     }
+    let name = fault.notes.iter().find(|note| note.text.starts_with(NAME_COMES_TO));
+    if let (Reader::OfFiles, Kind::ClassNotFound { .. }, Some(name)) = (reader, &fault.kind, name) {
+        let _ = write!(line, "; {}", name.text);
+    }
     lines.push(inert(&line));
     for cause in &fault.causes {
         // Causes of causes have the same indent: deep chains stay readable.
-        concise_fault(cause, 1, lines);
+        concise_fault(cause, reader, 1, lines);
     }
 }
 

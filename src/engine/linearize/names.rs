@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{Completeness, ExtraParameters, IncludedBy, Linearizer, sources};
-use crate::base::error::{Fault, Kind};
+use crate::base::error::{Fault, Kind, NAME_COMES_TO};
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
 use crate::base::secrets::{MASK, Secrets};
@@ -30,7 +30,7 @@ impl Linearizer<'_> {
     pub(super) fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
         match self.shown_name(template, entry.origin, name) {
-            Some(shown) => fault.note(format!("its name comes to '{shown}'"), None),
+            Some(shown) => fault.note(format!("{NAME_COMES_TO}'{shown}'"), None),
             None => fault.note("a secret is in its name", None),
         }
     }
