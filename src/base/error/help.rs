@@ -264,6 +264,9 @@ impl Kind {
             Kind::ClassNameInvalid { name, .. } if name.contains(" -") => {
                 "YAML joins a line to the one above if it is indented more: each '- ' needs the same column"
             }
+            Kind::ClassNameInvalid { name, .. } if name.rsplit("${").any(has_slash_before_end) => {
+                "a '/' inside of a reference counts too: refer to a parameter whose path has none"
+            }
             Kind::ClassNameInvalid { name, .. } if name.contains('/') && !name.contains(' ') => {
                 let file = [".yml", ".yaml"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
                 let file = file.strip_suffix("/init").unwrap_or(file);
@@ -439,4 +442,9 @@ fn system_help(message: &str) -> Option<&'static str> {
     ];
     let message = message.to_lowercase();
     HELPS.iter().find(|(part, _)| message.contains(part)).map(|(_, help)| *help)
+}
+
+/// Whether the text behind the opening of a reference has a slash before the end of the reference.
+fn has_slash_before_end(text: &str) -> bool {
+    text.split_once('}').is_some_and(|(inside, _)| inside.contains('/'))
 }
