@@ -65,7 +65,11 @@ impl Place {
 
     /// The comparison as data, without the name of the old answers.
     fn compared(&self, old: &str) -> Json {
-        let (code, out, messages) = self.reclass(&["compare", old, "-o", "json"]);
+        self.compared_some(old, &[])
+    }
+
+    fn compared_some(&self, old: &str, arguments: &[&str]) -> Json {
+        let (code, out, messages) = self.reclass(&[&["compare", old, "-o", "json"], arguments].concat());
         assert!(code <= 1, "{old}: {messages}");
         let mut comparison: Json = serde_json::from_str(&out).unwrap();
         comparison["old"].take();
@@ -291,4 +295,118 @@ fn a_documented_name_of_a_setting_that_the_old_program_ignores_is_a_cause() {
         serde_json::json!([".*"]),
         "{comparison}"
     );
+}
+
+/// The causes of a comparison: each path below its ruling, or below `-`.
+fn by_ruling(comparison: &Json) -> Vec<String> {
+    let mut all = Vec::new();
+    for cause in comparison["causes"].as_array().unwrap() {
+        let ruling = cause["rulings"][0]["ruling"].as_str().unwrap_or("-");
+        for change in cause["difference"]["changes"].as_array().unwrap() {
+            let (section, path) = (change["section"].as_str().unwrap(), change["path"].as_str().unwrap());
+            all.push(format!("{ruling} {section} {path}").trim_end().to_owned());
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_class_mapping_that_the_old_program_did_not_have_is_recognized() {
+    let place = Place::new();
+    place.write("classes/more.yml", "applications: [more]\nparameters: {more: [1], port: 70}\n");
+    place.write(
+        "classes/mapped.yml",
+        "classes: [db, more]\napplications: [db, mapped]\nparameters: {more: [2]}\n",
+    );
+    place.write("nodes/web1.yml", "classes: [db]\nparameters:\n  port: 80\n  more: [3]\n");
+    let (_, old, _) = place.reclass(&["--inventory"]);
+    let config = "ext_pillar:\n- reclass:\n    inventory_base_uri: .\n    class_mappings: ['web* mapped']\n";
+    place.write("master", config);
+    let compared = |old: &str| {
+        place.write("old.yml", old);
+        let (code, out, messages) =
+            place.reclass(&["compare", "old.yml", "--config", "master", "-o", "json"]);
+        assert_eq!(code, 1, "{messages}");
+        serde_json::from_str::<Json>(&out).unwrap()
+    };
+    let comparison = compared(&old);
+    let mapped = ["S20 applications", "S20 classes", "S20 parameters more"];
+    assert_eq!(
+        (by_ruling(&comparison), &comparison["unexplained"]),
+        (mapped.map(String::from).to_vec(), &0.into())
+    );
+    assert_eq!(comparison["new_settings"], "master");
+    assert_eq!(comparison["old_settings"], "the configuration file that the old program read");
+    // What the class does not bring has no cause, and a class that the old node has is no cause.
+    let comparison = compared(&old.replace("port: 80", "port: 70").replace("- 3", "- 4"));
+    let mut all = mapped.map(String::from).to_vec();
+    all.splice(0..0, ["- parameters more", "- parameters port"].map(String::from));
+    assert_eq!(by_ruling(&comparison), all, "{comparison}");
+    let comparison = compared(&old.replace("    - db\n", "    - db\n    - more\n    - mapped\n"));
+    assert!(!rulings(&comparison).contains(&"S20"), "{comparison}");
+    // A mapping that matches by the path matches a node at the top as the old program does not try it.
+    place.write("master", &format!("{config}    class_mappings_match_path: true\n"));
+    assert_eq!(by_ruling(&compared(&old)), mapped.map(|line| line.replace("S20", "S19")));
+    place.write(
+        "master",
+        &format!("{}    class_mappings_match_path: true\n", config.replace("web*", "./web*")),
+    );
+    assert_eq!(by_ruling(&compared(&old)), mapped);
+    place.write("master", config);
+    // The text names both sides.
+    place.write("old.yml", &old);
+    let (_, out, _) = place.reclass(&["compare", "old.yml", "--config", "master", "--summary"]);
+    let sides = "settings here: master; of the old answers: the configuration file that the old program read";
+    assert!(out.contains(sides), "{out}");
+    assert!(out.contains("S20: a class mapping of the settings here brings a class"), "{out}");
+    let (code, out, _) = place.reclass(&["compare", "old.yml"]);
+    assert_eq!((code, out.as_str()), (0, "nothing differs in 2 nodes\n"));
+}
+
+#[test]
+fn a_value_merged_over_a_reference_is_recognized() {
+    let place = Place::new();
+    for (name, text) in [
+        ("classes/a.yml", "parameters: {n: '${m}', m: {k: v}, s: 1}\n"),
+        ("classes/b.yml", "parameters: {m: {k: '${s}'}}\n"),
+        ("nodes/one.yml", "classes: [a, b]\nparameters: {n: {k: 3}}\n"),
+        ("classes/c.yml", "parameters: {~c: {k: [1]}, d: {k: [0]}}\n"),
+        ("nodes/two.yml", "classes: [c]\nparameters: {d: '${c}', c: {~k: [2]}}\n"),
+    ] {
+        place.write(name, text);
+    }
+    // As kapicorp-reclass answers.
+    let of_one = "{classes: [a, b], parameters: {m: {k: 3}, n: {k: 3}, s: 1}}";
+    let of_two = "{classes: [c], parameters: {c: {k: [2]}, d: {k: [2]}}}";
+    let place_old = |one: &str, two: &str| {
+        place.write("old.yml", &format!("nodes:\n  one: {one}\n  two: {two}\n"));
+        place.compared_some("old.yml", &["one", "two", "--except", "_reclass_"])
+    };
+    let comparison = place_old(of_one, of_two);
+    assert_eq!(by_ruling(&comparison), ["R4 parameters d:k", "R4 parameters m:k"], "{comparison}");
+    assert_eq!(comparison["unexplained"], 0);
+    // Another old value has another cause.
+    let comparison = place_old(&of_one.replace("m: {k: 3}", "m: {k: 4}"), &of_two.replace("s: 1", "s: 2"));
+    assert_eq!(by_ruling(&comparison), ["- parameters m:k", "R4 parameters d:k"], "{comparison}");
+}
+
+#[test]
+fn a_merge_key_of_another_version_of_pyyaml_is_recognized() {
+    let place = Place::new();
+    place.write(
+        "nodes/one.yml",
+        "parameters:\n  o: &o {k: 1}\n  p: &p {<<: *o, k: 2}\n  q: {<<: *p}\n  \
+         base: &base {port: 80, deep: {a: 1}}\n  extra: &extra {port: 81, deep: {a: 2, b: 3}}\n  \
+         web: {<<: [*base, *extra]}\n  plain: {port: 80}\n",
+    );
+    // As PyYAML 6.0.4 reads it, but for `plain`.
+    let old = "nodes:\n  one: {classes: [], parameters: {o: {k: 1}, p: {k: 2}, q: {k: 1}, plain: {port: 82}, \
+               base: {port: 80, deep: {a: 1}}, extra: {port: 81, deep: {a: 2, b: 3}}, \
+               web: {port: 81, deep: {a: 2, b: 3}}}}\n";
+    place.write("old.yml", old);
+    let comparison = place.compared_some("old.yml", &["one", "--except", "_reclass_"]);
+    let expected = ["- parameters plain:port", "Y9 parameters q:k", "Y9 parameters web:deep:a"];
+    let expected = [&expected[..], &["Y9 parameters web:deep:b", "Y9 parameters web:port"]].concat();
+    assert_eq!(by_ruling(&comparison), expected, "{comparison}");
 }

@@ -9,6 +9,7 @@ use std::hash::{Hash as _, Hasher as _};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
+use super::recognized::Recognizer;
 use super::render::{Comparing, Variation};
 use super::rules::{ALTERNATIVES, Alternative, LEAKED_OBJECT, evidence};
 use crate::analysis::diff::{NodeChange, NodeDifference, Section};
@@ -107,6 +108,7 @@ impl Causes {
     /// Finds the causes of these differences.
     pub fn find(
         comparing: &Comparing<'_>,
+        recognizer: &mut Recognizer<'_>,
         names: &[Text],
         differences: Vec<NodeDifference>,
     ) -> Result<Causes> {
@@ -119,6 +121,7 @@ impl Causes {
             causes.find_combined(comparing, &mut open)?;
             for node in &mut open {
                 node.blame_evidence();
+                node.recognize(recognizer, &names[node.node]);
             }
             causes.nodes.append(&mut open);
             open = further;
@@ -333,6 +336,25 @@ impl NodeIssues {
             }
         }
         renders_now
+    }
+
+    /// Blames what the two values of a change show.
+    fn recognize(&mut self, recognizer: &mut Recognizer<'_>, name: &Text) {
+        let open = |issue: &&mut Issue| issue.cause.is_none();
+        let change = |issue: &'_ Issue| match &issue.difference {
+            IssueKind::Change(change, _) if issue.cause.is_none() => Some(change.clone()),
+            _ => None,
+        };
+        let changes: Vec<Box<NodeChange>> = self.issues.iter().filter_map(change).collect();
+        if changes.is_empty() {
+            return;
+        }
+        let causes = recognizer.causes(name, &changes.iter().map(|change| &**change).collect::<Vec<_>>());
+        let open = self.issues.iter_mut().filter(open);
+        let open = open.filter(|issue| matches!(issue.difference, IssueKind::Change(..)));
+        for (issue, cause) in open.zip(causes) {
+            issue.cause = cause.map(CauseSet::Evidence);
+        }
     }
 
     /// Errors that only a ruling makes are their own cause, and so are objects of Python in old values.

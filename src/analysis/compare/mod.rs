@@ -7,6 +7,7 @@ mod acted;
 mod causes;
 mod normal;
 mod old;
+mod recognized;
 mod render;
 mod rules;
 mod text;
@@ -30,6 +31,7 @@ use causes::{CauseSet, Causes};
 pub use normal::OldForm;
 use normal::in_form;
 pub use old::{OldAnswers, OldNode, OldSections};
+use recognized::Recognizer;
 use render::Comparing;
 use rules::{ALTERNATIVES, evidence};
 pub use text::{summary, text};
@@ -51,6 +53,10 @@ pub struct ComparedParts {
 pub struct ProgramComparison {
     /// The name of the old answers: a file or a folder.
     pub old: String,
+    /// Where the settings of the old answers are from.
+    pub old_settings: &'static str,
+    /// The file with the settings of this side; null if no file has them.
+    pub new_settings: Option<Text>,
     /// The number of nodes that were compared.
     pub nodes: usize,
     /// The number of nodes that differ.
@@ -137,10 +143,12 @@ pub fn compare_state(
         let (names, unanswered) = compared_nodes(now, old, &globs);
         let comparing = Comparing::new((&options, state), old, parts);
         let differences = comparing.differences(now, &names);
-        let causes = Causes::find(&comparing, &names, differences)?;
+        let causes = Causes::find(&comparing, &mut Recognizer::new(now, old), &names, differences)?;
         let remedy = causes.remedy(&comparing, &names)?;
         let mut comparison = ProgramComparison {
             old: old.name.clone(),
+            old_settings: old.form.settings(),
+            new_settings: now.settings.config_file.clone(),
             nodes: names.len(),
             touched: causes.touched(),
             unanswered,

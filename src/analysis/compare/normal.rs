@@ -28,6 +28,16 @@ pub enum OldForm {
     Pillar,
 }
 
+impl OldForm {
+    /// Where the settings of the old answers are from, for the reader.
+    pub(super) fn settings(self) -> &'static str {
+        match self {
+            OldForm::Pillar => "the configuration of the master that gave the pillars",
+            OldForm::Yaml | OldForm::Json => "the configuration file that the old program read",
+        }
+    }
+}
+
 /// A value of this program in this form. One that Salt's wire cannot carry stays as it is.
 pub(super) fn in_form(value: &Value, form: OldForm) -> Value {
     match carry(value, "", ":") {

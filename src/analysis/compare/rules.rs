@@ -162,7 +162,17 @@ pub(super) const ALTERNATIVES: &[Alternative] = &[
 /// An object of the Python programs in an old value.
 pub(super) const LEAKED_OBJECT: &str = "leaked-object";
 
-/// Errors that only a ruling makes, where an old program answers: code, ruling, sentence.
+/// A class mapping that the old program did not have.
+pub(super) const MAPPED: &str = "class-mapping";
+/// A class mapping that matches a node at the top.
+pub(super) const MATCHED: &str = "class-mapping-path";
+/// A value merged over a mapping that a reference brings.
+pub(super) const REFERRED: &str = "merged-reference";
+/// A value that a merge key brings.
+pub(super) const MERGED: &str = "merge-key";
+
+/// What only a ruling makes, where an old program answers: the code of an error or of what
+/// [`recognized`](super::recognized) finds, ruling, sentence.
 const EVIDENCE: &[(&str, &str, &str)] = &[
     (
         "section-type",
@@ -180,6 +190,26 @@ const EVIDENCE: &[(&str, &str, &str)] = &[
         "reference-cycle",
         "R9",
         "a cycle is an error, also in a value that a later one replaces; reclass-rs does not evaluate such a value",
+    ),
+    (
+        MAPPED,
+        "S20",
+        "a class mapping of the settings here brings a class that the old program did not have: it read other settings",
+    ),
+    (
+        MATCHED,
+        "S19",
+        "with 'class_mappings_match_path' a node at the top is also tried by its name; the Python programs try './NAME' alone",
+    ),
+    (
+        REFERRED,
+        "R4",
+        "what is merged over a mapping that a reference brings leaves that mapping as it is; the Python programs change one of the two, by the order of keys in a file",
+    ),
+    (
+        MERGED,
+        "Y9",
+        "own keys win over those of '<<', and the first mapping of a list wins; PyYAML 6.0.4 lets others win",
     ),
     ("query-embedded", "Q5", "a query must be the whole string"),
     ("query-in-export", "Q6", "a query inside of an export is an error"),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{ExplainedDifference, ProgramComparison};
 use crate::analysis::diff::{NAMED, PROGRAMS, blocks, summary_lines};
+use crate::base::error::inert;
 use crate::base::words::{count, listed};
 use crate::output::style::{Paint, Style};
 use crate::yaml::emit::{EmitOptions, emit};
@@ -36,6 +37,7 @@ fn written(
         let _ = writeln!(out, "{number} {verb} not compared, without an old answer: {named}");
     }
     out.push_str(&counted(comparison));
+    out.push_str(&settings(comparison));
     out.push_str(&remedy(comparison));
     out
 }
@@ -66,6 +68,16 @@ fn counted(comparison: &ProgramComparison) -> String {
     let verb = if comparison.touched == 1 { "differs" } else { "differ" };
     let changes = count(changes, "difference");
     format!("{} of {nodes} {verb}: {changes}, {} unexplained", comparison.touched, comparison.unexplained)
+}
+
+/// The settings of both sides: other ones make differences too.
+fn settings(comparison: &ProgramComparison) -> String {
+    if comparison.is_empty() {
+        return String::new();
+    }
+    let here =
+        comparison.new_settings.as_ref().map_or("those of the call, no file".into(), |file| inert(file));
+    format!("\nsettings here: {here}; of the old answers: {}", comparison.old_settings)
 }
 
 /// The settings that give old values back.
