@@ -30,7 +30,8 @@ def single(queries):
     What is replaced is not asked (R16)."""
 
     def entries(value):
-        return living(value) if "R16" in RULED else values_of(value)
+        # No reference brings a query, so the values that references bring need not be known.
+        return living(value, {}) if "R16" in RULED else values_of(value)
 
     return queries and [
         (path, entry) for path, value in queries for entry in entries(value) if entry.has_inv_query

@@ -130,23 +130,32 @@ class Prepared:
         return self._value.get_references()
 
 
-@ruling(Parameters, "_interpolate_references", "R14", "order", "closed")
+@ruling(Parameters, "_interpolate_references", "R14", "R16", "order", "closed")
 def interpolate_references(original, self, path, value, inventory):
     """Whatever a value needs is there before it is rendered: a place that only appears when
     the container above it is rendered ("order"), all that is inside of a container that becomes
     text (R14), and what is inside of one that merges ("closed")."""
 
+    def render(ref, inside):
+        target = DictPath(self._settings.delimiter, ref)
+        while (place := first_unrendered(self, target, inside)) is not None:
+            if self._unrendered[place] is False:
+                raise errors.InfiniteRecursionError(path, ref, value.uri)
+            self._interpolate_inner(place, inventory)
+
     def prepare():
-        counting = living(value) if "R16" in RULED else values_of(value)
+        if "R16" in RULED and isinstance(value, ValueList):
+            # Whether a reference replaces a text is known as soon as its name is.
+            for entry in value._values:
+                if isinstance(entry._item, RefItem):
+                    for ref in embedded(entry._item):
+                        render(ref, False)
+            value.assembleRefs(self._base)
+        counting = living(value, self._base) if "R16" in RULED else values_of(value)
         texts = {ref for entry in counting for ref in embedded(entry._item)}
         closed = "closed" in RULED and mapping_comes_in(value)
         for ref in value.get_references():
-            inside = closed or ("R14" in RULED and ref in texts)
-            target = DictPath(self._settings.delimiter, ref)
-            while (place := first_unrendered(self, target, inside)) is not None:
-                if self._unrendered[place] is False:
-                    raise errors.InfiniteRecursionError(path, ref, value.uri)
-                self._interpolate_inner(place, inventory)
+            render(ref, closed or ("R14" in RULED and ref in texts))
 
     original(self, path, Prepared(value, prepare), inventory)
 
@@ -221,9 +230,25 @@ def render_constant(original, self, context, inventory):
     return output
 
 
-def living(value):
+def is_scalar(item, base, seen=()):
+    """Whether a value comes to a scalar, behind references too. What is not known yet is none."""
+    if not isinstance(item, RefItem):
+        return isinstance(item, (CompItem, ScaItem))
+    try:
+        reference = item._flatten_contents(base)
+        found = DictPath(item._settings.delimiter, reference).get_value(base)
+    except (KeyError, TypeError, errors.ResolveError):
+        return False
+    if reference in seen:
+        return False
+    if isinstance(found, (Value, ValueList)):
+        return is_scalar(values_of(found)[-1]._item, base, (*seen, reference))
+    return not isinstance(found, (dict, list))
+
+
+def living(value, base):
     """R16: the values that count, without those that a `~` replaces, and without a text that a scalar
-    replaces."""
+    replaces, which may be the value of a reference."""
     values = values_of(value)
     constant = next((n for n, entry in enumerate(values) if entry.constant), len(values))
     replacing = [n for n, entry in enumerate(values) if entry.overwrite and n <= constant]
@@ -234,17 +259,18 @@ def living(value):
         return (
             n < constant
             and isinstance(text._item, CompItem)
-            and any(isinstance(entry._item, (CompItem, ScaItem)) for entry in later)
+            and any(is_scalar(entry._item, base) for entry in later)
         )
 
     return [entry for n, entry in enumerate(values) if n >= begin and not replaced(n)]
 
 
 @ruling(ValueList, "assembleRefs", "R16")
-def assemble_living(original, self, *context):
+def assemble_living(original, self, context=None):
+    context = {} if context is None else context
     living_values = copy.copy(self)
-    living_values._values = living(self)
-    original(living_values, *context)
+    living_values._values = living(self, context)
+    original(living_values, context)
     self._refs, self.allRefs = living_values._refs, living_values.allRefs
 
 
@@ -254,7 +280,7 @@ REPLACED: list[typing.Any] = []
 @ruling(ValueList, "render", "R16")
 def render_living(original, self, context, inventory):
     living_values = copy.copy(self)
-    living_values._values = living(self)
+    living_values._values = living(self, context)
     if len(living_values._values) == len(self._values):
         return original(self, context, inventory)
     REPLACED.append((self, context, inventory))
