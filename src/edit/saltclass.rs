@@ -58,7 +58,7 @@ pub fn convert(bytes: &[u8], is_class: bool) -> Conversion {
     };
     let has_jinja = |line: &str| JINJA.iter().any(|begin| line.contains(begin));
     if text.lines().any(has_jinja) {
-        let shown = Redaction::standard().source(text);
+        let shown = Redaction::standard(false).source(text);
         let shown = shown.lines().chain(std::iter::repeat(MASK));
         let remarks = (1..)
             .zip(text.lines().zip(shown))

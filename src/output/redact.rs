@@ -45,10 +45,11 @@ impl Redaction {
         }
     }
 
-    /// Hides the secrets of an inventory whose settings are not known.
-    pub fn standard() -> Redaction {
-        Settings::from_options(&Map::default())
-            .map_or_else(|_| Redaction::none(), |(settings, _)| Redaction::of(&settings))
+    /// Hides the secrets of an inventory whose settings are not known; in excerpts all values, if `hides_excerpts`.
+    pub fn standard(hides_excerpts: bool) -> Redaction {
+        let redaction = Settings::from_options(&Map::default())
+            .map_or_else(|_| Redaction::none(), |(settings, _)| Redaction::of(&settings));
+        Redaction { hides_excerpts, ..redaction }
     }
 
     /// Hides nothing.

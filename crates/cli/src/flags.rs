@@ -338,6 +338,17 @@ pub fn settings(matches: &ArgMatches) -> Map {
     given(matches, |_| true)
 }
 
+/// Whether the options of a program or of its command take all values out of excerpts.
+pub fn mask_excerpts(matches: &ArgMatches) -> bool {
+    let below = matches.subcommand().map(|(_, rest)| database_settings(rest));
+    [Some(settings(matches)), below].iter().flatten().any(masks_excerpts)
+}
+
+/// Whether settings take all values out of excerpts.
+pub fn masks_excerpts(settings: &Map) -> bool {
+    settings.get("mask_excerpts") == Some(&Value::Bool(true))
+}
+
 /// The settings from the options of [`add_database`].
 pub fn database_settings(matches: &ArgMatches) -> Map {
     given(matches, is_of_commands)

@@ -202,7 +202,7 @@ fn masked(path: &str) -> Option<String> {
 pub fn hidden(text: &str) -> String {
     match REDACTION.get() {
         Some(redaction) => redaction.source(text),
-        None => Redaction::standard().source(text),
+        None => Redaction::standard(MASKS_ALL.load(Ordering::Relaxed)).source(text),
     }
 }
 
@@ -219,6 +219,14 @@ pub fn mask(redaction: Redaction) {
     // The process has only one inventory, so the first value counts.
     let _ = REDACTION.set(redaction);
     SHOWN.with_borrow_mut(HashMap::clear);
+}
+
+/// Whether excerpts show no values while the settings are not known.
+static MASKS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Hides all values in excerpts of files whose settings do not become known.
+pub fn mask_all() {
+    MASKS_ALL.store(true, Ordering::Relaxed);
 }
 
 /// The local time in the form of Python's `time.strftime('%c')`. `SOURCE_DATE_EPOCH`, the convention for

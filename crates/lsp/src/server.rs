@@ -17,7 +17,6 @@ use lsp_types::{
 };
 use reclass::error::{Error, concise};
 use reclass::lint::{errors_as_findings, rule};
-use reclass::redact::Redaction;
 use reclass::settings::LARGEST_FILE;
 use reclass::{Finding, Request as NodeRequest};
 use serde::Serialize;
@@ -590,11 +589,8 @@ impl Server<'_> {
             asked::DocumentSymbolRequest::METHOD => {
                 let uri = uri(&given).ok_or_else(wrong)?;
                 let Some(path) = self.path_of(&uri) else { return nothing };
-                let redaction = self.workspace_of(&path).map(|number| self.workspaces[&number].redaction());
-                let redaction = redaction.unwrap_or_else(Redaction::standard);
-                let text = self.documents.get(&path).map(|document| &document.text);
-                let found =
-                    text.map_or_else(Vec::new, |text| symbols::of_document(text, self.encoding, &redaction));
+                let text = self.documents.get(&path).map_or("", |document| &document.text);
+                let found = symbols::of_document(text, self.encoding);
                 Ok(json!(DocumentSymbolResponse::Nested(found)))
             }
             asked::WorkspaceSymbolRequest::METHOD => {

@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use crate::base::path::join_path;
-use crate::base::secrets::{Cover, MASK, Secrets};
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text};
 use crate::model::merge::Prefixes;
-use crate::output::redact::Redaction;
 use crate::yaml::is_break;
-use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineEntry, OutlineNode};
+use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A thing that has an answer in the inventory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -237,51 +235,46 @@ pub fn list_at(text: &str, offset: usize) -> Option<NameList> {
     header.and_then(named)
 }
 
-/// The sections, keys and classes of a text without its secrets; nothing if it is no YAML.
-pub fn outline(text: &str, redaction: &Redaction) -> Vec<Symbol> {
+/// The sections, keys, classes, applications and class mappings of a text; nothing if it is no YAML. It has no values of
+/// parameters, so no secrets.
+pub fn outline(text: &str) -> Vec<Symbol> {
     let Ok(outline) = Outline::read(text.as_bytes()) else { return Vec::new() };
-    outline.root.as_ref().map_or_else(Vec::new, |root| symbols(text, root, (&redaction.secrets, Cover::Open)))
+    outline.root.as_ref().map_or_else(Vec::new, |root| symbols(text, root, true))
 }
 
-fn symbols(text: &str, node: &OutlineNode, (secrets, cover): (&Secrets, Cover)) -> Vec<Symbol> {
-    grow(|| match &node.form {
-        NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => {
-            let symbol = |pair: &OutlineEntry| {
-                let key = pair.key.content..pair.key.end;
-                let below = match &pair.name {
-                    KeyName::Key(key) => secrets.below(cover, key),
-                    KeyName::Merge | KeyName::Other => cover,
-                };
-                let inner = symbols(text, &pair.value, (secrets, below));
-                let last = inner.last().map_or(pair.value.end, |last| last.range.end);
-                let range = key.start..last.max(key.end);
-                let is_container = !matches!(
-                    pair.value.form,
-                    NodeForm::Plain
-                        | NodeForm::SingleQuoted
-                        | NodeForm::DoubleQuoted
-                        | NodeForm::BlockScalar
-                        | NodeForm::Alias
-                        | NodeForm::Empty
-                );
-                let name = text.get(key.clone()).unwrap_or_default().to_owned();
-                Symbol { name, key, range, is_container, inner }
-            };
-            pairs.iter().map(symbol).collect()
-        }
-        NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
-            let symbol = |item: &OutlineNode| {
-                let name = scalar_text(text, item)?;
-                let name = if cover == Cover::Open { name } else { MASK.to_owned() };
-                let range = item.content..item.end;
-                let quote = usize::from(!matches!(item.form, NodeForm::Plain));
-                let key = range.start + quote..(range.end - quote).max(range.start + quote);
-                Some(Symbol { name, key, range, is_container: false, inner: Vec::new() })
-            };
-            items.iter().filter_map(symbol).collect()
-        }
-        _ => Vec::new(),
-    })
+/// The keys of a piece of a text, with the names below them.
+fn symbols(text: &str, node: &OutlineNode, is_root: bool) -> Vec<Symbol> {
+    let symbol = |pair: &OutlineEntry| {
+        let key = pair.key.content..pair.key.end;
+        let name = text.get(key.clone()).unwrap_or_default().to_owned();
+        let range = key.start..pair.value.end_of_all().max(key.end);
+        let inner = if is_root && matches!(&*name, "classes" | "applications" | "class_mappings") {
+            items(&pair.value).iter().filter_map(|item| entry_symbol(text, item)).collect()
+        } else {
+            grow(|| symbols(text, &pair.value, false))
+        };
+        Symbol { name, key, range, is_container: is_container(&pair.value), inner }
+    };
+    entries(node).iter().filter(|pair| !is_container(&pair.key)).map(symbol).collect()
+}
+
+fn is_container(node: &OutlineNode) -> bool {
+    matches!(
+        node.form,
+        NodeForm::BlockMapping(_)
+            | NodeForm::FlowMapping(_)
+            | NodeForm::BlockSequence(_)
+            | NodeForm::FlowSequence(_)
+    )
+}
+
+/// An entry of a list of names.
+fn entry_symbol(text: &str, entry: &OutlineNode) -> Option<Symbol> {
+    let name = scalar_text(text, entry)?;
+    let range = entry.content..entry.end;
+    let quote = usize::from(!matches!(entry.form, NodeForm::Plain));
+    let key = range.start + quote..(range.end - quote).max(range.start + quote);
+    Some(Symbol { name, key, range, is_container: false, inner: Vec::new() })
 }
 
 /// Receives the path of a key and its bytes.

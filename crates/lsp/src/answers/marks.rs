@@ -6,7 +6,6 @@ use lsp_types::{
     DocumentLink, InlayHint, InlayHintLabel, SemanticToken, SemanticTokenType, SemanticTokensLegend,
 };
 use reclass::editor::{InventoryNames, Item, ItemAt, outline, queries_in, references_in};
-use reclass::redact::Redaction;
 use reclass::value::{Key, Text};
 
 use crate::answers::hover::first_names;
@@ -35,7 +34,7 @@ pub fn links(place: &Cursor<'_>) -> Vec<DocumentLink> {
 
 /// The links of the class mappings in the text of a settings file.
 pub fn mapping_links(names: &InventoryNames, text: &str, encoding: Encoding) -> Vec<DocumentLink> {
-    let (lines, sections) = (Lines::new(text, encoding), outline(text, &Redaction::none()));
+    let (lines, sections) = (Lines::new(text, encoding), outline(text));
     let mappings = sections.iter().filter(|section| section.name == "class_mappings");
     let mut found = Vec::new();
     for mapping in mappings.flat_map(|section| &section.inner) {

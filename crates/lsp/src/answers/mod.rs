@@ -17,12 +17,12 @@ use std::ops::Range;
 
 use reclass::brief::brief;
 use reclass::editor::{InventoryNames, outline};
-use reclass::redact::{MASK, Redaction};
+use reclass::redact::MASK;
 use reclass::value::{Text, Value};
 
 /// The entries of the class lists in the text of a file: the bytes of each, and the classes that it leads to.
 fn listed<'n>(names: &'n InventoryNames, path: &str, text: &str) -> Vec<(Range<usize>, Vec<&'n Text>)> {
-    let sections = outline(text, &Redaction::none());
+    let sections = outline(text);
     let entries =
         sections.iter().filter(|section| section.name == "classes").flat_map(|section| &section.inner);
     entries.map(|entry| (entry.key.clone(), names.classes_of(path, &entry.name))).collect()

@@ -2,7 +2,6 @@
 
 use lsp_types::{DocumentSymbol, Location, Range, SymbolKind, WorkspaceSymbol};
 use reclass::editor::{Symbol, outline};
-use reclass::redact::Redaction;
 
 use crate::text::{Encoding, Lines, uri_of};
 use crate::workspace::Workspace;
@@ -10,10 +9,10 @@ use crate::workspace::Workspace;
 /// The most results for a search.
 const MOST: usize = 200;
 
-/// The outline of a file without its secrets.
-pub fn of_document(text: &str, encoding: Encoding, redaction: &Redaction) -> Vec<DocumentSymbol> {
+/// The outline of a file, which has names and no values.
+pub fn of_document(text: &str, encoding: Encoding) -> Vec<DocumentSymbol> {
     let lines = Lines::new(text, encoding);
-    outline(text, redaction).iter().map(|symbol| document_symbol(symbol, &lines, None)).collect()
+    outline(text).iter().map(|symbol| document_symbol(symbol, &lines, None)).collect()
 }
 
 fn document_symbol(symbol: &Symbol, lines: &Lines<'_>, section: Option<&str>) -> DocumentSymbol {
