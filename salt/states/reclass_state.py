@@ -27,8 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 try:
-    from saltext.reclass import _states
-    from saltext.reclass._configuration import of_minion
+    from saltext.reclass import _configuration, _states
 
     MISSING = ""
 except ImportError as error:
@@ -88,7 +87,7 @@ def node_present(
         Commit the edit, in a repository of git.
     """
     return _states.node_present(
-        lambda: of_minion(__opts__),
+        lambda: _configuration.of_minion(__opts__),
         bool(__opts__.get("test")),
         name,
         path=path,
@@ -125,7 +124,7 @@ def dynamic_node_present(
         Commit the edit, in a repository of git.
     """
     return _states.dynamic_node_present(
-        lambda: of_minion(__opts__),
+        lambda: _configuration.of_minion(__opts__),
         bool(__opts__.get("test")),
         name,
         node_data=node_data,
@@ -149,7 +148,11 @@ def node_absent(name: str, force: bool = False, commit: bool = False) -> dict[st
         Commit the edit, in a repository of git.
     """
     return _states.node_absent(
-        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, force=force, commit=commit
+        lambda: _configuration.of_minion(__opts__),
+        bool(__opts__.get("test")),
+        name,
+        force=force,
+        commit=commit,
     )
 
 
@@ -197,7 +200,7 @@ def cluster_param_present(
         Commit the edit, in a repository of git.
     """
     return _states.param_present(
-        lambda: of_minion(__opts__),
+        lambda: _configuration.of_minion(__opts__),
         bool(__opts__.get("test")),
         name,
         value,
@@ -241,7 +244,7 @@ def cluster_param_absent(
         Commit the edit, in a repository of git.
     """
     return _states.param_absent(
-        lambda: of_minion(__opts__),
+        lambda: _configuration.of_minion(__opts__),
         bool(__opts__.get("test")),
         name,
         cluster=cluster,
