@@ -11,6 +11,7 @@ pub struct UniqueNumber(u64);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl UniqueNumber {
+    /// The number, different for each value of a process.
     pub fn get(&self) -> u64 {
         self.0
     }

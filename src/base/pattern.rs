@@ -148,6 +148,7 @@ impl Segment {
     }
 }
 
+/// A pattern of paths: a glob for each key, and `**` for any number of keys.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     segments: Vec<Segment>,

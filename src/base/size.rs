@@ -30,6 +30,7 @@ impl ValueSize {
         ValueSize { height: self.height + 1, size: self.size.saturating_add(1) }
     }
 
+    /// The size of a value.
     pub fn of(value: &Value) -> ValueSize {
         let all = |parts: &mut dyn Iterator<Item = &Value>| {
             grow(|| {

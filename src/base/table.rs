@@ -180,10 +180,12 @@ impl<V> Table<V> {
         Some((key, self.values.remove(index)))
     }
 
+    /// The keys, in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Key> + ExactSizeIterator + Clone {
         self.keys.iter()
     }
 
+    /// The values, in the order of the keys.
     pub fn values(&self) -> std::slice::Iter<'_, V> {
         self.values.iter()
     }

@@ -55,11 +55,14 @@ pub(super) struct CoveredPart<'p, V, W> {
 type PartToCover<'p> = CoveredPart<'p, &'p mut Option<Value>, &'p mut Value>;
 type PartWithout<'p> = CoveredPart<'p, &'p Option<Value>, &'p Value>;
 
-impl Redaction {
+/// Hides in traces.
+pub(super) struct TraceCover<'r>(pub &'r Redaction);
+
+impl TraceCover<'_> {
     /// Hides values that depend on secrets; `without` is the same trace without the secrets.
     pub(super) fn cover(&self, trace: &mut ValueTrace, without: Option<&ValueTrace>) {
         grow(|| {
-            let secret = self.secrets.covers(&*trace.path);
+            let secret = self.0.secrets.covers(&*trace.path);
             trace.hidden = secret;
             self.cover_value(&trace.path, &mut trace.value, without.and_then(|trace| trace.value.as_ref()));
             if let Some(Kind::ReferenceCycle { cycle }) = trace.fault.as_mut().map(|fault| &mut fault.kind)
@@ -76,7 +79,7 @@ impl Redaction {
                 let is_same = |other: &&Step| other.path == step.path && other.place.site == step.place.site;
                 let written = same.and_then(|steps| steps.get(at)).filter(is_same);
                 let written = written.or_else(|| steps.iter().find(is_same)).map(|other| &other.written);
-                step.written = self.written_unchanged(&step.written, written);
+                step.written = self.0.written_unchanged(&step.written, written);
                 self.cover_step(&trace.path, step, same.and_then(|steps| steps.get(at)));
                 if secret {
                     self.hide_found(&mut step.references);
@@ -91,13 +94,13 @@ impl Redaction {
     /// Hides the parts of a value that differ without the secrets, and those that its path hides.
     fn cover_value(&self, path: &[Key], value: &mut Option<Value>, without: Option<&Value>) {
         if let Some(value) = value {
-            *value = self.value(path, &self.unchanged(value, without));
+            *value = self.0.value(path, &self.0.unchanged(value, without));
         }
     }
 
     fn cover_step(&self, path: &[Key], step: &mut Step, without: Option<&Step>) {
-        step.hidden = self.secrets.covers(&*step.path);
-        step.written = self.written(&step.path, &step.written);
+        step.hidden = self.0.secrets.covers(&*step.path);
+        step.written = self.0.written(&step.path, &step.written);
         self.cover_value(path, &mut step.after, without.and_then(|step| step.after.as_ref()));
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
     }
@@ -121,11 +124,11 @@ impl Redaction {
             // The text may be a secret that a reference brings in.
             if let Some(written) = part.written {
                 let without = other.and_then(|other| other.written.as_ref());
-                *written = self.written(path, &self.written_unchanged(written, without));
+                *written = self.0.written(path, &self.0.written_unchanged(written, without));
             }
             for (at, written) in part.via.into_iter().enumerate() {
                 let without = other.and_then(|other| other.via.get(at).copied());
-                *written = self.written_unchanged(written, without);
+                *written = self.0.written_unchanged(written, without);
             }
             counterpart
         };
@@ -165,7 +168,7 @@ impl Redaction {
     fn hide_trace(&self, trace: &mut ValueTrace) {
         hide(&mut trace.value);
         for step in &mut trace.steps {
-            step.written = self.written_of_secret(&step.written);
+            step.written = self.0.written_of_secret(&step.written);
             hide(&mut step.after);
             self.hide_found(&mut step.references);
         }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustc_hash::FxHashMap;
 
 use super::budget::Budget;
+use super::cover::TraceCover;
 use super::data::Leaf;
 use super::explainer::Explainer;
 use super::steps::LayerStep;
@@ -369,7 +370,8 @@ impl<'a> LeafExplainer<'a> {
         if let Some(without) = &mut self.without {
             let without = without.leaves_at(path);
             let others: Vec<_> = without.iter().map(Leaf::without).collect();
-            let counterparts = self.redaction.cover_parts(leaves.iter_mut().map(Leaf::covered_part), &others);
+            let counterparts =
+                TraceCover(self.redaction).cover_parts(leaves.iter_mut().map(Leaf::covered_part), &others);
             for (leaf, at) in leaves.iter_mut().zip(counterparts) {
                 leaf.own |= at.is_none_or(|at| without[at].own);
             }

@@ -36,6 +36,7 @@ use budget::Budget;
 pub use crate::analysis::schema::Description;
 pub use crate::evaluate::{Effect, ItemEffect};
 pub use context::environment;
+use cover::TraceCover;
 pub use cover::shown;
 pub(crate) use data::Leaf;
 pub use data::{
@@ -190,7 +191,7 @@ fn explain_layers(
             for trace in traces.iter_mut().take_while(|_| !budget.is_full() && !budget_without.is_full()) {
                 let path = trace.path.clone();
                 let without = if path.is_empty() { explainer.overview() } else { explainer.trace(&path) };
-                selection.redaction.cover(trace, Some(&without));
+                TraceCover(&selection.redaction).cover(trace, Some(&without));
             }
         }
         if exports {
