@@ -9,6 +9,7 @@ use serde::Serialize;
 pub struct Counter(AtomicU64);
 
 impl Counter {
+    /// Counts one more.
     pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }

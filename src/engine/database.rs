@@ -35,6 +35,7 @@ use crate::storage::location::TreeLocations;
 pub struct Database {
     /// The files.
     pub inputs: Inputs,
+    /// The checked settings.
     pub settings: Arc<Settings>,
     mappings: Mappings,
     pub(super) grain_rules: Option<GrainRules>,

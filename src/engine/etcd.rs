@@ -37,6 +37,7 @@ const PARAMETERS: &str = "_param";
 pub struct EtcdOwner {
     /// Whether it is a class, and not a node.
     pub is_class: bool,
+    /// Its name.
     pub name: Text,
 }
 

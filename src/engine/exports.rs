@@ -155,6 +155,7 @@ pub struct QueryRecord {
 }
 
 impl QueryRecord {
+    /// The query itself.
     pub fn query(&self) -> &Arc<Query> {
         self.question.query()
     }

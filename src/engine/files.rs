@@ -35,6 +35,7 @@ pub type Version = u64;
 /// The inputs that a result depends on.
 #[derive(Clone, Default, Debug)]
 pub struct Dependencies {
+    /// The files, each with the version that was read.
     pub files: Vec<(FileId, Version)>,
     /// Names that were looked up, whether there is such a class or not.
     pub classes: Vec<Arc<ClassName>>,
@@ -166,8 +167,11 @@ struct LoadedFile {
 /// The current layer of a file.
 #[derive(Debug)]
 pub struct CurrentLayer {
+    /// The file.
     pub file: FileId,
+    /// The version of the layer.
     pub version: Version,
+    /// The layer, or why the file has none.
     pub layer: LayerResult,
 }
 

@@ -55,6 +55,7 @@ pub struct Inputs {
     /// Why the classes of a tree could not all be listed, for [`Inputs::take_unlisted`].
     unlisted: Mutex<Option<Error>>,
     last_full_check: Mutex<Option<SystemTime>>,
+    /// The files that were read, with their layers.
     pub files: Files,
     /// The files with schemas, as they were when they were last needed.
     schemas: SchemaReader,

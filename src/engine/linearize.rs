@@ -65,6 +65,7 @@ pub struct Linearization {
     pub warnings: Vec<Warning>,
 }
 
+/// What the order of the classes of a node depends on.
 #[derive(Debug)]
 pub struct LinearizationInput<'a> {
     /// The name of the node.

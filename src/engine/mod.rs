@@ -178,6 +178,7 @@ impl Inventory {
         self.locked.load(Ordering::Relaxed)
     }
 
+    /// What was already said about this state.
     pub(crate) fn notices(&self) -> &notices::Notices {
         &self.notices
     }

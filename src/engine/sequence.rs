@@ -29,6 +29,7 @@ pub const AUTOMATIC: &str = "_reclass_";
 pub struct IncludedFile {
     /// The name of the class, or of the node for its own file.
     pub name: Text,
+    /// Its file.
     pub file: FileId,
     /// What includes it.
     pub by: IncludedBy,
@@ -120,6 +121,7 @@ pub enum SequenceStep {
     Shown(Vec<Text>),
 }
 
+/// What one class adds to the lists of a node.
 #[derive(Debug, Default)]
 pub struct StepAdditions {
     /// Layers in merge order.

@@ -247,6 +247,7 @@ impl Trees {
         Ok(trees)
     }
 
+    /// The tree of the classes of an environment.
     pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<TreeId> {
         let place = self.locations.classes_of(environment);
         let number = TreeId(u32::try_from(place).unwrap_or(u32::MAX));

@@ -23,6 +23,7 @@ use crate::model::slot::{MapSlot, Slot};
 pub struct Evaluated {
     /// The parameters, unless they failed.
     pub parameters: Option<Value>,
+    /// The exports, unless they failed or nobody asked.
     pub exports: Option<Value>,
     /// What went wrong.
     pub faults: Vec<Fault>,

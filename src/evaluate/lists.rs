@@ -41,6 +41,7 @@ pub enum ItemEffect {
 /// The effect on one item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemStep {
+    /// What became of the item.
     pub(crate) effect: ItemEffect,
     /// Its index in the list of its layer.
     pub(crate) item: usize,

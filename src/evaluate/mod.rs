@@ -90,6 +90,7 @@ impl From<Fault> for Stop {
 pub(crate) enum Whnf {
     /// Finished data.
     Value(Value),
+    /// A list whose items may still be slots.
     List(Arc<ListSlot>),
     /// A mapping inside of a list. Its keys keep their types.
     Raw(Arc<RawSlot>),
@@ -126,12 +127,15 @@ impl Whnf {
             Whnf::Map(map) => Some(Arc::as_ptr(map) as usize),
         }
     }
+    /// Whether it is a mapping or a list.
     pub(crate) fn is_container(&self) -> bool {
         !matches!(self, Whnf::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
     }
+    /// Whether it is a list.
     pub(crate) fn is_list(&self) -> bool {
         matches!(self, Whnf::List(_) | Whnf::Value(Value::List(_)))
     }
+    /// Whether it is null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Whnf::Value(Value::Null))
     }
@@ -157,7 +161,9 @@ impl Whnf {
 /// automatic parameter.
 #[derive(Clone, Copy)]
 pub(crate) enum Child<'s> {
+    /// A slot.
     Slot(&'s Slot),
+    /// A part of a final value.
     Data(&'s Value),
 }
 
@@ -173,6 +179,7 @@ struct Deferred {
 /// The whnf of a slot, and the path at which a reference found it.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
+    /// Its weak head normal form.
     pub(crate) whnf: Whnf,
     /// The path of the value, if a reference led to another path.
     pub(crate) target: Option<Arc<[Key]>>,
@@ -212,10 +219,13 @@ pub(crate) enum Mode {
 
 /// Evaluates the slots of one node.
 pub struct Evaluator<'a> {
+    /// The checked settings.
     pub(crate) settings: &'a Settings,
+    /// The prefixes of keys that override and hold.
     pub(crate) prefixes: Prefixes,
     root: Root,
     sources: &'a dyn Locate,
+    /// Who answers queries about other nodes; `None` where there are none.
     pub(crate) others: Option<&'a dyn Others>,
     mode: Mode,
     extent: Extent,
@@ -243,9 +253,11 @@ pub struct Evaluator<'a> {
     own_slots: Option<partial::OwnSlots>,
     /// Whether the current computation depends on the node's own paths.
     own: bool,
+    /// The problems found so far.
     pub(crate) faults: Vec<Fault>,
     /// Cost so far of searching for similar names.
     compared: Cell<usize>,
+    /// The warnings found so far.
     pub warnings: Vec<Warning>,
     /// A reference whose default was used.
     pub default_used: Option<Text>,

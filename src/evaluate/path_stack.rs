@@ -48,6 +48,7 @@ impl Evaluator<'_> {
         before
     }
 
+    /// Goes back to an earlier path.
     pub(crate) fn leave(&mut self, before: (usize, usize)) {
         self.path_stack.keys.truncate(before.1);
         (self.path_stack.base, self.path_stack.length) = before;
@@ -72,6 +73,7 @@ impl Evaluator<'_> {
         self.path_stack.length - self.path_stack.base
     }
 
+    /// Goes to an entry of a mapping.
     pub(crate) fn push_key(&mut self, key: &Key) {
         self.path_stack.length += 1;
         if !self.is_fast() {
@@ -79,6 +81,7 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Goes to an entry whose key is a text.
     pub(crate) fn push_text(&mut self, key: &Text) {
         self.path_stack.length += 1;
         if !self.is_fast() {
@@ -143,6 +146,7 @@ impl Evaluator<'_> {
         fault
     }
 
+    /// The source position of a YAML node.
     pub(crate) fn site(&self, origin: Origin) -> Option<Site> {
         site(self.sources, origin, None)
     }
@@ -155,6 +159,7 @@ impl Evaluator<'_> {
         self.own = true;
     }
 
+    /// Records a problem at the current path.
     pub(crate) fn report(&mut self, stop: Stop) {
         if self.faults.len() > MAX_FAULTS {
             return;

@@ -106,6 +106,7 @@ pub(crate) struct FoldTrace<'k> {
 pub(crate) struct Run {
     /// The number of steps up to its end.
     pub(crate) end: usize,
+    /// The result.
     pub(crate) value: Found,
     /// Whether an earlier step failed.
     pub(crate) failed: bool,
@@ -113,6 +114,7 @@ pub(crate) struct Run {
 
 /// The effect of one value.
 pub(crate) struct FoldStep {
+    /// What the value did to those before.
     pub(crate) effect: Effect,
     /// The setting that decided it.
     pub(crate) setting: Option<&'static str>,

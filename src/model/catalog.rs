@@ -16,6 +16,7 @@ pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
+    /// The nodes by name.
     pub nodes: Arc<NameIndex>,
     /// The commit of the nodes, if they are in a repository.
     pub commit: Option<Arc<str>>,
@@ -42,6 +43,7 @@ pub struct ClassTree {
 pub struct Commit {
     /// The location, with a branch name.
     pub branch: Branch,
+    /// The hash of the commit.
     pub commit: Arc<str>,
 }
 

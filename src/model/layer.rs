@@ -36,6 +36,7 @@ pub use keys::keys_with_same_text;
 /// The sections of one file.
 #[derive(Clone, Debug)]
 pub struct Layer {
+    /// The file.
     pub file: FileId,
     /// The included classes, unique and in order.
     pub classes: Vec<ClassEntry>,
@@ -213,12 +214,15 @@ impl<T> From<Incomplete<T>> for Error {
 /// The file that a layer is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerSource<'a> {
+    /// The file itself.
     pub file: FileId,
     /// The name of the class or node, the base of relative names.
     pub name: &'a str,
     /// Whether the file is an `init.yml`, whose class is named after its folder.
     pub init: bool,
+    /// Whether it is a class, and not a node.
     pub is_class: bool,
+    /// The checked settings.
     pub settings: &'a Settings,
 }
 

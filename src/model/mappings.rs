@@ -61,6 +61,7 @@ pub struct MappedClass {
     pub class: Text,
     /// The name to try if the class does not exist: the back-reference that the user probably meant.
     pub alternative: Option<Text>,
+    /// The mapping as it is written.
     pub mapping: Text,
     /// Later mappings with the same class. They have no effect.
     pub repeated: Vec<Text>,

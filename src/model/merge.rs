@@ -97,6 +97,7 @@ impl Prefixes {
         first.is_some() && chars.as_str().is_empty() && (first == self.overrides || first == self.constant)
     }
 
+    /// Whether a key begins with a prefix.
     pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }
@@ -180,6 +181,7 @@ impl Normalized {
         }
     }
 
+    /// The merged mapping.
     pub fn finish(self, origin: Origin) -> MapSlot {
         MapSlot::new(self.entries, origin, self.prefixed)
     }

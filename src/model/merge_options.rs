@@ -52,7 +52,9 @@ impl Strategy {
 /// A strategy for the paths of a pattern.
 #[derive(Debug)]
 pub struct Declaration {
+    /// The paths that it is for.
     pub pattern: PathPattern,
+    /// How values are merged there.
     pub strategy: Strategy,
     /// Whether items with a leading `~` remove earlier ones.
     pub remove: bool,

@@ -46,13 +46,16 @@ pub struct Results {
     pub number: UniqueNumber,
 }
 
+/// A list that merges.
 #[derive(Debug)]
 pub struct ListSlot {
+    /// The items, in order.
     pub items: Vec<Slot>,
     /// The origin of its last part.
     pub origin: Origin,
     /// Whether any item needs evaluation.
     pub dynamic: bool,
+    /// What evaluations made of it.
     pub results: Results,
 }
 
@@ -61,9 +64,11 @@ pub struct ListSlot {
 pub struct RawSlot {
     /// The entries, with the keys from YAML.
     pub entries: Entries,
+    /// Where it is written.
     pub origin: Origin,
     /// Whether any entry needs evaluation.
     pub dynamic: bool,
+    /// What evaluations made of it.
     pub results: Results,
 }
 
@@ -71,6 +76,7 @@ pub struct RawSlot {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says what is somewhere below")]
 pub struct MapSlot {
+    /// The entries, in order.
     pub entries: Entries,
     /// The origin in the last layer that sets it.
     pub origin: Origin,
@@ -83,6 +89,7 @@ pub struct MapSlot {
     /// Whether a key at any depth has another type than text, because no layer merged into the mapping below a
     /// key with a prefix yet (M7).
     pub typed: bool,
+    /// What evaluations made of it.
     pub results: Results,
 }
 
@@ -102,6 +109,7 @@ pub struct StackSlot {
 pub struct StackEntry {
     /// The value.
     pub slot: Slot,
+    /// The prefix of its key.
     pub prefix: KeyPrefix,
     /// The merge options in force for its path and below, if there are any.
     pub rules: Option<Arc<PathRules>>,
@@ -130,6 +138,7 @@ impl KeyPrefix {
     }
 
     /// Combines both.
+    #[must_use]
     pub(crate) fn and(self, other: KeyPrefix) -> KeyPrefix {
         KeyPrefix { overrides: self.overrides || other.overrides, constant: self.constant || other.constant }
     }

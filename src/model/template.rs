@@ -30,6 +30,7 @@ pub struct Template {
 }
 
 impl Template {
+    /// A template of its text and its parts.
     pub fn new(source: Text, parts: Vec<Part>) -> Template {
         Template { source, parts, number: UniqueNumber::default() }
     }

@@ -65,6 +65,7 @@ impl Folder {
 /// A YAML file of a tree.
 #[derive(Clone, Debug)]
 pub struct FoundFile {
+    /// The folder that it is in.
     pub folder: Arc<Folder>,
     /// Its file name.
     pub file: Arc<OsStr>,

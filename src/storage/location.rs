@@ -40,6 +40,7 @@ pub struct Branch {
 /// The locations of an inventory.
 #[derive(Debug, Default)]
 pub struct TreeLocations {
+    /// The nodes; `None` without a place for them.
     pub nodes: Option<TreeLocation>,
     /// The classes. The first location is the default; those of `env_overrides` follow.
     pub classes: Vec<TreeLocation>,
@@ -49,6 +50,7 @@ pub struct TreeLocations {
     pub schemas: Option<TreeLocation>,
     /// The folders of formulas that have schemas.
     pub formulas: Vec<PathBuf>,
+    /// The repositories that places are in.
     pub repositories: Vec<Repository>,
     /// The revision that replaces the folders in its repository.
     pub revision: Option<Arc<Revision>>,

@@ -60,6 +60,7 @@ impl Drop for FetchLock {
 /// A point in time, by the clock and by the time since the system started. Somebody may set the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Moment {
+    /// The time of the clock.
     pub clock: SystemTime,
     uptime: Duration,
     /// A hash of the name that Linux gives this start of the system; 0 where it is not known.
@@ -120,6 +121,7 @@ pub struct FetchTimes {
     pub since: BTreeMap<String, SystemTime>,
 }
 
+/// A fetch that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FailedFetch {
     /// Start of the fetch.
@@ -144,6 +146,7 @@ pub trait RecordSource {
     type Record: Fetched;
     /// The record, read again only if its file has changed.
     fn cached(&self) -> Option<Arc<Self::Record>>;
+    /// The file of the record.
     fn file(&self) -> RecordFile;
     /// Fetches, and writes the new record.
     fn update(&self, lock: &FetchLock, limit: Duration) -> Self::Record;

@@ -22,6 +22,7 @@ pub enum WatchEvents {
     /// These YAML files were written, replaced, created or removed. With `tree`, permissions of a folder
     /// changed or a symbolic link appeared.
     Changed {
+        /// The files.
         files: Vec<PathBuf>,
         /// Whether folders may have changed.
         tree: bool,

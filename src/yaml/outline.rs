@@ -32,6 +32,7 @@ pub struct OutlineNode {
     pub end: usize,
     /// The name of its anchor.
     pub anchor: Option<String>,
+    /// Its kind, with what it holds.
     pub form: NodeForm,
 }
 
@@ -86,9 +87,11 @@ impl OutlineNode {
 /// An entry of a mapping.
 #[derive(Debug)]
 pub struct OutlineEntry {
+    /// The key as it is written.
     pub key: OutlineNode,
     /// The meaning of the key.
     pub name: KeyName,
+    /// The value as it is written.
     pub value: OutlineNode,
 }
 

@@ -74,6 +74,7 @@ pub struct Repository {
 pub struct Blob {
     /// Their name in git. Equal bytes have equal names.
     pub object: Arc<str>,
+    /// The content.
     pub bytes: Arc<[u8]>,
 }
 

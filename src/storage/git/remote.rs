@@ -41,7 +41,9 @@ pub enum Transport {
 pub struct Password {
     /// Its server, for example `https://git.example.com:8443`.
     pub server: String,
+    /// The name of the user.
     pub user: String,
+    /// The password, which no message shows.
     pub password: String,
 }
 
