@@ -338,15 +338,14 @@ pub fn settings(matches: &ArgMatches) -> Map {
     given(matches, |_| true)
 }
 
-/// Whether the options of a program or of its command take all values out of excerpts.
-pub fn mask_excerpts(matches: &ArgMatches) -> bool {
-    let below = matches.subcommand().map(|(_, rest)| database_settings(rest));
-    [Some(settings(matches)), below].iter().flatten().any(masks_excerpts)
-}
-
-/// Whether settings take all values out of excerpts.
-pub fn masks_excerpts(settings: &Map) -> bool {
-    settings.get("mask_excerpts") == Some(&Value::Bool(true))
+/// Whether settings, or the options of a program and its command, take all values out of excerpts.
+pub fn masks_excerpts(options: &Map, matches: Option<&ArgMatches>) -> bool {
+    let below = matches.and_then(ArgMatches::subcommand).map(|(_, rest)| database_settings(rest));
+    let own = matches.map(settings);
+    [Some(options), own.as_ref(), below.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|given| given.get("mask_excerpts") == Some(&Value::Bool(true)))
 }
 
 /// The settings from the options of [`add_database`].

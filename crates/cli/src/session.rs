@@ -120,9 +120,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
             terminal::tell_inventory(folder);
         }
     }
-    if flags::masks_excerpts(&defaults) || matches.as_ref().is_ok_and(flags::mask_excerpts) {
-        terminal::mask_all();
-    }
+    terminal::mask_all(flags::masks_excerpts(&defaults, matches.as_ref().ok()));
     if let Err(error) = configuration.usable() {
         let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
         if !verb.is_some_and(|verb| commands::reports_settings(verb) || tools::find(verb).is_some()) {

@@ -224,9 +224,9 @@ pub fn mask(redaction: Redaction) {
 /// Whether excerpts show no values while the settings are not known.
 static MASKS_ALL: AtomicBool = AtomicBool::new(false);
 
-/// Hides all values in excerpts of files whose settings do not become known.
-pub fn mask_all() {
-    MASKS_ALL.store(true, Ordering::Relaxed);
+/// Decides whether excerpts show values as long as the settings are not known.
+pub fn mask_all(all: bool) {
+    MASKS_ALL.store(all, Ordering::Relaxed);
 }
 
 /// The local time in the form of Python's `time.strftime('%c')`. `SOURCE_DATE_EPOCH`, the convention for
