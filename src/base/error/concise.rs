@@ -14,7 +14,7 @@ pub const NAME_COMES_TO: &str = "its name comes to ";
 
 /// Who reads the concise form.
 #[derive(Clone, Copy, PartialEq)]
-enum Reader {
+enum Audience {
     /// Anyone, as a minion: no values.
     Anyone,
     /// Who may see the files: with the names that missing classes come to, which are values. No name depends
@@ -24,17 +24,17 @@ enum Reader {
 
 /// One line per fault: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
 pub fn concise(error: &Error) -> String {
-    lines(error.faults(), Reader::Anyone)
+    lines(error.faults(), Audience::Anyone)
 }
 
 /// The same for who may see the files: with the name that a missing class comes to, unless a secret is in it.
 pub fn with_names(error: &Error) -> String {
-    lines(error.faults(), Reader::OfFiles)
+    lines(error.faults(), Audience::OfFiles)
 }
 
-fn lines(faults: &[Fault], reader: Reader) -> String {
+fn lines(faults: &[Fault], audience: Audience) -> String {
     let mut lines = Vec::new();
-    faults.iter().for_each(|fault| concise_fault(fault, reader, 0, &mut lines));
+    faults.iter().for_each(|fault| concise_fault(fault, audience, 0, &mut lines));
     lines.join("\n")
 }
 
@@ -50,11 +50,11 @@ pub fn by_problem<N>(nodes: impl IntoIterator<Item = (N, Vec<Fault>)>) -> IndexM
 
 /// The concise form of a warning.
 pub fn concise_warning(warning: &Warning) -> String {
-    lines(std::slice::from_ref(warning), Reader::Anyone)
+    lines(std::slice::from_ref(warning), Audience::Anyone)
 }
 
 /// Appends the line of a fault, and the lines of its causes, indented.
-fn concise_fault(fault: &Fault, reader: Reader, depth: usize, lines: &mut Vec<String>) {
+fn concise_fault(fault: &Fault, audience: Audience, depth: usize, lines: &mut Vec<String>) {
     let mut line = "  ".repeat(depth);
     // Writing to a string cannot fail.
     if let Some(site) = &fault.site {
@@ -79,13 +79,13 @@ fn concise_fault(fault: &Fault, reader: Reader, depth: usize, lines: &mut Vec<St
         let _ = write!(line, "; the schema says so at {rule}");
     }
     let name = fault.notes.iter().find(|note| note.text.starts_with(NAME_COMES_TO));
-    if let (Reader::OfFiles, Kind::ClassNotFound { .. }, Some(name)) = (reader, &fault.kind, name) {
+    if let (Audience::OfFiles, Kind::ClassNotFound { .. }, Some(name)) = (audience, &fault.kind, name) {
         let _ = write!(line, "; {}", name.text);
     }
     lines.push(inert(&line));
     for cause in &fault.causes {
         // Causes of causes have the same indent: deep chains stay readable.
-        concise_fault(cause, reader, 1, lines);
+        concise_fault(cause, audience, 1, lines);
     }
 }
 
