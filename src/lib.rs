@@ -15,12 +15,12 @@
 //! # Ok::<_, reclass::Error>(())
 //! ```
 //!
-//! It has ten rooms, and a room never uses a higher one. `base` is the lowest: it holds values, errors,
-//! settings, source positions, names and paths, which all others share. Those from the next to the highest:
+//! Two crates lie below it: `reclass_base` holds values, errors, settings, source positions, names and paths, and
+//! `reclass_yaml` turns text into nodes with positions, and values into text, as `PyYAML` does. It has eight rooms, and a
+//! room never uses a higher one. From the lowest to the highest:
 //!
 //! | room | turns |
 //! |---|---|
-//! | `yaml` | text into nodes with positions, and values into text, as PyYAML does |
 //! | `storage` | the places that settings name into bytes: files and git |
 //! | `model` | one file into a layer: slots, references and queries as syntax; two layers into one |
 //! | `evaluate` | the merged layers of a node into final values |
@@ -40,7 +40,6 @@ extern crate closed as rustix;
 extern crate closed as stacker;
 
 mod analysis;
-mod base;
 pub mod edit;
 mod engine;
 mod evaluate;
@@ -48,19 +47,12 @@ mod model;
 mod output;
 pub mod serve;
 mod storage;
-mod yaml;
 
 pub use analysis::diff::Difference;
 pub use analysis::effect::EditEffect;
 pub use analysis::explain::Explanation;
 pub use analysis::{
     compare, diff, docs, editor, explain, file_schemas, graph, impact, infer, lint, list, test,
-};
-pub use base::error::Error;
-pub use base::settings::Settings;
-pub use base::value::Value;
-pub use base::{
-    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value, words,
 };
 pub use engine::Inventory;
 pub use engine::answer::{NodeInfo, Request, inventory_value};
@@ -75,11 +67,17 @@ pub use output::report::Finding;
 #[cfg(feature = "serde")]
 pub use output::typed::UnfitParameter;
 pub use output::{brief, redact, report, style, wire};
+pub use reclass_base::error::Error;
+pub use reclass_base::settings::Settings;
+pub use reclass_base::value::Value;
+pub use reclass_base::{
+    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value, words,
+};
 
 /// Text forms of values.
 pub mod formats {
-    pub use crate::yaml::compose::{Data, Entry, Node};
-    pub use crate::yaml::emit::{EmitOptions, emit, write as write_yaml};
+    pub use reclass_yaml::compose::{Data, Entry, Node};
+    pub use reclass_yaml::emit::{EmitOptions, emit, write as write_yaml};
 }
 
 /// Files of an inventory, as messages name them.
@@ -96,7 +94,7 @@ pub mod files {
 #[doc(hidden)]
 pub mod internals {
     pub mod base {
-        pub use crate::base::*;
+        pub use reclass_base::*;
     }
     pub mod engine {
         pub use crate::engine::answer::{NodeInfo, Request, inventory_value};
@@ -121,6 +119,6 @@ pub mod internals {
         pub use crate::storage::*;
     }
     pub mod yaml {
-        pub use crate::yaml::*;
+        pub use reclass_yaml::*;
     }
 }

@@ -3,12 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::path::join_path;
-use crate::base::stack::grow;
-use crate::base::value::Key;
 use crate::model::merge::Prefixes;
 use crate::output::redact::Redaction;
-use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
+use reclass_base::path::join_path;
+use reclass_base::stack::grow;
+use reclass_base::value::Key;
+use reclass_yaml::outline::{NodeForm, Outline, OutlineNode};
 
 /// The comments above the keys of a section, by path.
 pub type KeyComments = FxHashMap<String, String>;
@@ -131,8 +131,8 @@ fn joined<'l>(lines: impl Iterator<Item = &'l str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::settings::Settings;
-    use crate::base::value::Map;
+    use reclass_base::settings::Settings;
+    use reclass_base::value::Map;
 
     #[test]
     fn a_comment_belongs_to_the_key_below() {

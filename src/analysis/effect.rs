@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use crate::analysis::diff::{Renderer, differ};
 use crate::analysis::pillars::PillarCheck;
-use crate::base::error::{Error, Fault, Result};
-use crate::base::parallel::each;
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::value::{Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::Computation;
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::storage::overlay::Overlay;
+use reclass_base::error::{Error, Fault, Result};
+use reclass_base::parallel::each;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::value::{Text, Value};
 
 /// What an edit does to the nodes.
 #[derive(Clone, PartialEq, Default, Debug)]

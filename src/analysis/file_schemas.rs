@@ -1,8 +1,8 @@
 //! The JSON Schemas of the files of an inventory, for editors with a YAML server: a node, a class and the settings.
 
 use super::infer::DRAFT;
-use crate::base::settings::{SettingRow, Shape, TABLE};
-use crate::base::value::{Key, Map, Text, Value};
+use reclass_base::settings::{SettingRow, Shape, TABLE};
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The names of the schemas.
 pub const FILE_SCHEMAS: [&str; 3] = ["node", "class", "config"];

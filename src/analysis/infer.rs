@@ -12,18 +12,18 @@ use crate::analysis::comments::key_comments;
 use crate::analysis::diff::Renderer;
 use crate::analysis::explain::{ValuePlaces, shown};
 use crate::analysis::survey::Survey;
-use crate::base::error::Result;
-use crate::base::parallel;
-use crate::base::path::split_path;
-use crate::base::progress::WorkUnit;
-use crate::base::pystr;
-use crate::base::secrets::MASK;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::model::merge::{Prefixes, settled};
 use crate::output::redact::Redaction;
+use reclass_base::error::Result;
+use reclass_base::parallel;
+use reclass_base::path::split_path;
+use reclass_base::progress::WorkUnit;
+use reclass_base::pystr;
+use reclass_base::secrets::MASK;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The draft of the schemas that are written.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use crate::analysis::diff::Renderer;
 use crate::analysis::schema::Schemas;
-use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
-use crate::base::parallel;
-use crate::base::path::split_path;
-use crate::base::progress::WorkUnit;
-use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::wire;
+use reclass_base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
+use reclass_base::parallel;
+use reclass_base::path::split_path;
+use reclass_base::progress::WorkUnit;
+use reclass_base::value::{Text, Value};
 
 /// What a pillar must not break.
 #[derive(Debug)]

@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Error, Fault, Result};
-use crate::base::parallel;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::progress::WorkUnit;
-use crate::base::similar;
-use crate::base::source::FileId;
-use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::IncludeChains;
 use crate::engine::sequence::{IncludedFile, ListedClass};
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::layer::{Applications, ClassEntry, Layer};
+use reclass_base::error::{Error, Fault, Result};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::similar;
+use reclass_base::source::FileId;
+use reclass_base::value::{Text, Value};
 
 /// One node.
 #[derive(Debug)]

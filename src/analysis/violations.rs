@@ -2,16 +2,16 @@
 
 use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, places, referenced};
 use crate::analysis::schema::{BrokenParameter, NOT_ALLOWED, NodeVerdict, Schemas, Violation};
-use crate::base::error::{Fault, Kind, MAX_FAULTS, Result, truncate_faults};
-use crate::base::path::join_path;
-use crate::base::pystr;
-use crate::base::secrets::Secrets;
-use crate::base::source::{Origin, Site};
-use crate::base::value::Key;
 use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::database::Database;
 use crate::evaluate::Locate as _;
+use reclass_base::error::{Fault, Kind, MAX_FAULTS, Result, truncate_faults};
+use reclass_base::path::join_path;
+use reclass_base::pystr;
+use reclass_base::secrets::Secrets;
+use reclass_base::source::{Origin, Site};
+use reclass_base::value::Key;
 
 /// The code of a value that should no longer be set.
 pub(crate) const DEPRECATED: &str = "schema-deprecated";

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::layout::{break_length, break_near, column, line_end, line_start};
 use super::render::{self, CollectionStyle, RenderedValue};
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
-use crate::base::value::{Map, Value};
-use crate::yaml::is_break;
-use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
+use reclass_base::value::{Map, Value};
+use reclass_yaml::is_break;
+use reclass_yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {
     /// Writes all data into a text without data.

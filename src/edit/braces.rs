@@ -3,8 +3,8 @@
 use super::layout::{line_end, line_start};
 use super::render;
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
-use crate::base::value::Value;
-use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
+use reclass_base::value::Value;
+use reclass_yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {
     /// Replaces the value of an entry of a flow mapping.

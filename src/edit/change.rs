@@ -1,11 +1,11 @@
 //! A change as data: the keys of an entry, and its new state.
 
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Text, Value};
-use crate::yaml::compose::compose;
-use crate::yaml::to_value;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Text, Value};
+use reclass_yaml::compose::compose;
+use reclass_yaml::to_value;
 
 /// A change of one entry of a document of nested mappings.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::change::{Action, Change, read};
 use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
-use crate::base::error::Result;
-use crate::base::settings::Settings;
-use crate::base::value::Value;
 use crate::storage::fs::display;
 use crate::storage::tree_path::{self, MissingFolders};
+use reclass_base::error::Result;
+use reclass_base::settings::Settings;
+use reclass_base::value::Value;
 
 /// The path of soft parameters in a class file.
 pub const PARAMETERS: [&str; 2] = ["parameters", "_param"];

@@ -11,18 +11,18 @@ use super::expect::indistinguishable;
 use super::tree::{EditOptions, Edited, look};
 use super::{name, source};
 use crate::analysis::effect::Touched;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::similar;
-use crate::base::value::{Key, Map, Value};
 use crate::model::catalog;
 use crate::model::merge::Prefixes;
 use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey};
 use crate::storage::fs::display;
 use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::{TreeLimits, folders};
-use crate::yaml::emit::{EmitOptions, emit};
-use crate::yaml::parse_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::similar;
+use reclass_base::value::{Key, Map, Value};
+use reclass_yaml::emit::{EmitOptions, emit};
+use reclass_yaml::parse_value;
 
 /// The soft parameters of one class in etcd.
 struct Parameters {

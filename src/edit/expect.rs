@@ -2,10 +2,10 @@
 
 use super::change::{Action, Change};
 use super::splice::Refusal;
-use crate::base::error::article;
-use crate::base::pystr;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
+use reclass_base::error::article;
+use reclass_base::pystr;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The change without duplicate items and without items that are in the list.
 pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Change {
@@ -127,7 +127,7 @@ pub(super) fn indistinguishable(one: &Value, other: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_value;
+    use reclass_yaml::parse_value;
 
     #[test]
     fn indistinguishable_values() {

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Action, Change, apply_all};
 use crate::analysis::editor::{entries, same_values};
-use crate::base::error::concise;
-use crate::base::stack::grow;
-use crate::base::unordered::equal_unordered;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::model::merge::Prefixes;
 use crate::storage::fs;
-use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+use reclass_base::error::concise;
+use reclass_base::stack::grow;
+use reclass_base::unordered::equal_unordered;
+use reclass_base::value::{Key, Text, Value};
+use reclass_yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A new class, and the file that lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::error::Result;
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::storage::git::Repository;
 use crate::storage::location::{Branch, TreeLocation, TreeLocations};
+use reclass_base::error::Result;
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 /// The nodes or the classes of an inventory, as they were fetched last.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The layout of a file: its indentation and line breaks, so that new lines look like the others.
 
-use crate::base::stack::grow;
-use crate::yaml::is_break;
-use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+use reclass_base::stack::grow;
+use reclass_yaml::is_break;
+use reclass_yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// The indentation of a file, taken from its first block collections.
 #[derive(Clone, Debug)]

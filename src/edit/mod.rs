@@ -24,13 +24,13 @@ mod splice;
 pub mod tree;
 pub mod unified;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::failpoints::failpoint;
-use crate::base::source::Site;
-use crate::base::value::Text;
 use crate::model::merge::Prefixes;
-use crate::yaml::compose::{Data, compose};
 pub use change::{Action, Change, read};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::failpoints::failpoint;
+use reclass_base::source::Site;
+use reclass_base::value::Text;
+use reclass_yaml::compose::{Data, compose};
 use render::CollectionStyle;
 use splice::{Refusal, Splicer};
 
@@ -83,7 +83,7 @@ impl Change {
         let mut node = document.root.as_ref()?;
         for name in &self.keys {
             let Data::Map(entries) = &node.data else { break };
-            let mut named = entries.iter().filter(|entry| crate::base::pystr::str(&entry.key.0) == **name);
+            let mut named = entries.iter().filter(|entry| reclass_base::pystr::str(&entry.key.0) == **name);
             match (named.next(), named.next()) {
                 (Some(entry), None) => node = &entry.value,
                 _ => break,

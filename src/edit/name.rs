@@ -3,7 +3,7 @@
 //!
 //! A name consists of ASCII letters and digits, `_`, `-` and `.`, and does not begin with `-` or `.`.
 
-use crate::base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Fault, Kind, Result};
 
 /// Maximum characters of a name: a file name, with space for the affixes of temporary files.
 const LONGEST: usize = 200;

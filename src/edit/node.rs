@@ -8,13 +8,13 @@ use super::change::{Action, Change};
 use super::cluster::PARAMETERS;
 use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::similar::no_node;
-use crate::base::value::{Map, Text, Value};
 use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, TreeLimits, folders};
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::similar::no_node;
+use reclass_base::value::{Map, Text, Value};
 
 /// The content for a node file.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -122,7 +122,7 @@ fn changes(settings: &Settings, content: &NodeContent, options: EditOptions) -> 
         changes.push(Change::new(&["classes"], Action::Append(classes)));
     }
     for (key, value) in &content.parameters {
-        let key = crate::base::pystr::str(&key.0);
+        let key = reclass_base::pystr::str(&key.0);
         name::parameter(&key)?;
         changes.push(Change::new(&[PARAMETERS[0], PARAMETERS[1], &key], Action::Set(value.clone())));
     }

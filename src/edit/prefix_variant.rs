@@ -5,8 +5,8 @@
 //! the caller has to name the existing variant.
 
 use super::change::{Action, Change};
-use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
+use reclass_base::value::{Text, Value};
 
 /// The first prefix variant on the path of a change: the number of keys before it, and its key.
 ///

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use super::layout::Indentation;
 use super::splice::Refusal;
-use crate::base::base64;
-use crate::base::pystr;
-use crate::base::stack::grow;
-use crate::base::value::{Map, Value};
-use crate::yaml::emit::{EmitOptions, emit};
-use crate::yaml::{is_break, parse_value};
+use reclass_base::base64;
+use reclass_base::pystr;
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Value};
+use reclass_yaml::emit::{EmitOptions, emit};
+use reclass_yaml::{is_break, parse_value};
 
 /// The style of lists and mappings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,7 +172,7 @@ fn scalar(value: &Value, in_flow: bool, quotes: QuoteStyle) -> Result<String, Re
         _ => {
             return Err(Refusal::new(format!(
                 "{} cannot be written",
-                crate::base::error::article(value.type_name())
+                reclass_base::error::article(value.type_name())
             )));
         }
     })
@@ -241,7 +241,7 @@ fn double_quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::outline::Outline;
+    use reclass_yaml::outline::Outline;
 
     #[test]
     fn values_are_read_back() {

@@ -13,14 +13,14 @@ use super::layout::line_start;
 use super::source;
 use super::splice::{Splice, Splicer};
 use super::tree::{EditOptions, EditTree, Edited};
-use crate::base::error::{Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Map, Value};
 use crate::model::merge::Prefixes;
 use crate::output::report::Finding;
-use crate::yaml::compose::{Data, Node, compose};
-use crate::yaml::outline::{NodeForm, OutlineNode};
+use reclass_base::error::{Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Value};
+use reclass_yaml::compose::{Data, Node, compose};
+use reclass_yaml::outline::{NodeForm, OutlineNode};
 
 /// The sections whose entries can be removed.
 const SECTIONS: [&str; 2] = ["classes", "applications"];
@@ -74,7 +74,7 @@ impl Repair {
     fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Option<Vec<u8>> {
         let document = compose(bytes).ok()?;
         let here =
-            |span: &&crate::base::source::Span| span.line + 1 == self.line && span.column + 1 == self.column;
+            |span: &&reclass_base::source::Span| span.line + 1 == self.line && span.column + 1 == self.column;
         let start = document.spans.iter().find(here)?.start as usize;
         let splicer = Splicer::read(bytes).ok()?;
         match self.kind {

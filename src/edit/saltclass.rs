@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
 use crate::output::redact::{MASK, Redaction};
-use crate::yaml::compose::{Data, Document, Entry, Node, compose};
-use crate::yaml::to_value;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Value};
+use reclass_yaml::compose::{Data, Document, Entry, Node, compose};
+use reclass_yaml::to_value;
 
 /// The item that makes a list replace the earlier one.
 const REPLACE: &str = "^";
@@ -209,7 +209,7 @@ impl Converter<'_> {
 
     /// Converts an entry of a mapping. Only lists in mappings replace others.
     fn entry(&mut self, entry: &Entry) -> (Key, Value) {
-        let name = crate::base::pystr::str(&entry.key.0);
+        let name = reclass_base::pystr::str(&entry.key.0);
         if name.starts_with(['~', '=']) {
             let text = format!("'{name}' begins with a prefix that means something in reclass");
             self.remark(entry.key_index, text);

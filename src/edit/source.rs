@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::change::read;
 use super::tree;
-use crate::base::error::{Error, Result};
-use crate::base::settings::Settings;
-use crate::base::value::{Text, Value};
 use crate::model::catalog::{self, CatalogEntry};
 use crate::storage::fs::{self, display};
 use crate::storage::{TreeLimits, folders, tree_path};
+use reclass_base::error::{Error, Result};
+use reclass_base::settings::Settings;
+use reclass_base::value::{Text, Value};
 
 /// A class or node file.
 #[derive(Clone, PartialEq, Debug)]

@@ -11,10 +11,10 @@ use std::ops::Range;
 use super::change::{Action, Change};
 use super::layout::{Indentation, column, line_end};
 use super::render::{self, CollectionStyle, QuoteStyle};
-use crate::base::error::Result as Outcome;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
-use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+use reclass_base::error::Result as Outcome;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
+use reclass_yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// The reason why an entry cannot be changed in place.
 #[derive(Debug)]

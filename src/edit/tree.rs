@@ -9,9 +9,6 @@ use super::change::{Change, read};
 use super::repair::{FileRepairs, RepairedFile};
 use super::source;
 use crate::analysis::effect::{EditEffect, Touched, effect};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::value::Value;
 use crate::model::catalog::{class_name, node_name};
 use crate::model::merge::Prefixes;
 use crate::storage::FoundFile;
@@ -19,6 +16,9 @@ use crate::storage::fs::{self, DiskFingerprint, display};
 use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::tree_path::{self, MissingFolders};
 use crate::storage::write::TreeLock;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::value::Value;
 
 /// How to edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

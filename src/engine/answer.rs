@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::base::error::Warning;
-use crate::base::value::{Map, Text, Value};
 use crate::engine::counts::Counts;
+use reclass_base::error::Warning;
+use reclass_base::value::{Map, Text, Value};
 
 /// The options of one request.
 #[derive(Clone, Default, Debug)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::base::old_rules::OldRule;
-use crate::base::settings::Settings;
-use crate::base::source::Origin;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::sequence::AUTOMATIC;
 use crate::model::catalog::CatalogEntry;
 use crate::model::interner::Interner;
 use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{Entries, MapSlot, RawSlot, Slot, from_value};
 use crate::model::template::Parsed;
+use reclass_base::old_rules::OldRule;
+use reclass_base::settings::Settings;
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, Text, Value};
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters. All nodes share the
 /// keys of these maps.

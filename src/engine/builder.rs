@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
-use crate::base::old_rules::OldRules;
-use crate::base::settings::{Settings, TABLE};
-use crate::base::value::{Map, Value};
 use crate::engine::database::Database;
 use crate::engine::inputs::Inputs;
 use crate::engine::trees::LastFetch;
@@ -17,6 +13,10 @@ use crate::model::configuration;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::TreeLocations;
 use crate::storage::overlay::Overlay;
+use reclass_base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
+use reclass_base::old_rules::OldRules;
+use reclass_base::settings::{Settings, TABLE};
+use reclass_base::value::{Map, Value};
 
 /// An inventory that is not open yet.
 #[derive(Debug)]

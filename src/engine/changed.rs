@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::base::source::FileId;
-use crate::base::value::Text;
 use crate::engine::class_names::ClassName;
 use crate::engine::context::Computation;
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::Sequence;
 use crate::model::catalog::{Catalog, CatalogEntry, TreeId};
 use crate::storage::fs::display;
+use reclass_base::source::FileId;
+use reclass_base::value::Text;
 
 /// A dependency that does not hold.
 #[derive(Debug)]

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Fault, Result};
-use crate::base::pattern::Glob;
-use crate::base::stack::grow;
-use crate::base::value::Text;
 use crate::model::catalog::{self, CatalogEntry, NameIndex, TreeId};
 use crate::storage::folders::{Consulted, FolderCheck, Folders, ROOT};
 use crate::storage::{FoundFile, Listing};
+use reclass_base::error::{Fault, Result};
+use reclass_base::pattern::Glob;
+use reclass_base::stack::grow;
+use reclass_base::value::Text;
 
 /// A class name, and the files that it leads to. Answers depend on it.
 #[derive(Debug)]

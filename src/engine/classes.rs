@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Fault, Result};
-use crate::base::value::{Text, Value};
 use crate::engine::class_names::ClassName;
 use crate::engine::context::Computation;
 use crate::engine::etcd::EtcdOwner;
@@ -12,6 +10,8 @@ use crate::engine::files::Dependencies;
 use crate::engine::linearize::LinearizationInput;
 use crate::model::catalog::TreeId;
 use crate::model::layer::{Incomplete, Layer, LayerResult};
+use reclass_base::error::{Fault, Result};
+use reclass_base::value::{Text, Value};
 
 impl Computation<'_> {
     /// The classes available to a node. An error in their location matters only if the node has classes.
@@ -82,7 +82,7 @@ impl ClassLookup<'_> {
         // A folder that cannot be listed has no similar names.
         let names = inputs.classes(catalog, self.tree).unwrap_or_default();
         let others = names.keys().map(AsRef::as_ref).filter(|other| !leading.contains(other));
-        let similar = crate::base::similar::class(name, others);
+        let similar = reclass_base::similar::class(name, others);
         (inputs.trees.display_name(catalog, self.tree), similar.map(str::to_owned))
     }
 

@@ -9,10 +9,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::Fault;
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::value::{Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::exports::{ExportIndex, QueryRecord};
 use crate::engine::files::{Dependencies, DependencyRecorder};
@@ -26,6 +22,10 @@ use crate::model::grains::{GrainRead, GrainRules, Grains};
 use crate::model::layer::{Layer, LayerResult};
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
+use reclass_base::error::Fault;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::value::{Text, Value};
 
 /// An answer with its dependencies on other nodes.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Fault, Kind};
-use crate::base::secrets::{MASK, Secrets};
 use crate::engine::context::{Computation, Layers};
 use crate::evaluate::{Evaluator, Extent, Mode, References, Root, without};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::secrets::{MASK, Secrets};
 
 impl Computation<'_> {
     /// Masks the cycles among these faults that do not exist without the secrets.

@@ -6,13 +6,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Link, Result};
-use crate::base::failpoints::failpoint;
-use crate::base::parallel;
-use crate::base::progress::WorkUnit;
-use crate::base::settings::Settings;
-use crate::base::source::Site;
-use crate::base::value::Text;
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::changed::Changed;
 use crate::engine::context::{AnswerKey, CachedAnswers, Computation, EngineContext, NodeRequest};
@@ -29,6 +22,13 @@ use crate::model::grains::GrainRules;
 use crate::model::mappings::Mappings;
 use crate::model::merge_options::of_settings;
 use crate::storage::location::TreeLocations;
+use reclass_base::error::{Error, Fault, Link, Result};
+use reclass_base::failpoints::failpoint;
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
+use reclass_base::settings::Settings;
+use reclass_base::source::Site;
+use reclass_base::value::Text;
 
 /// The whole state of an inventory.
 #[derive(Debug)]
@@ -255,7 +255,7 @@ impl Database {
     pub fn locate_value(&mut self, name: &str, request: &Request, path: &str) -> Option<(Site, Vec<Link>)> {
         let catalog = self.begin().ok()?;
         let key = self.key(name, request);
-        let path = crate::base::path::split_path(path, &self.settings.delimiter);
+        let path = reclass_base::path::split_path(path, &self.settings.delimiter);
         self.computation(&catalog).locate_value(name, key.1.as_ref(), &path)
     }
 

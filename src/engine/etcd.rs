@@ -9,12 +9,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::lock::Mutex;
-use crate::base::secrets::{Cover, Secrets};
-use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Site, Span, Spans};
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::{Files, Version, duplicate_keys};
 use crate::engine::fingerprint::ByteSource;
@@ -26,8 +20,14 @@ use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
 use crate::storage::fs::display;
 use crate::storage::git::Blob;
 use crate::storage::overlay::Overlay;
-use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
-use crate::yaml::to_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::secrets::{Cover, Secrets};
+use reclass_base::settings::Settings;
+use reclass_base::source::{FileId, Origin, Site, Span, Spans};
+use reclass_base::value::{Key, Map, Text, Value};
+use reclass_yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
+use reclass_yaml::to_value;
 
 /// The key of soft metadata among the parameters.
 const PARAMETERS: &str = "_param";

@@ -14,14 +14,6 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault};
-use crate::base::failpoints::failpoint;
-use crate::base::lock::Mutex;
-use crate::base::parallel;
-use crate::base::progress::WorkUnit;
-use crate::base::secrets::Secrets;
-use crate::base::source::FileId;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::files::{Checkpoint, Dependencies};
 use crate::engine::sequence::Sequence;
@@ -30,6 +22,14 @@ use crate::evaluate::{
 };
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::query::{Connective, Query};
+use reclass_base::error::{Error, Fault};
+use reclass_base::failpoints::failpoint;
+use reclass_base::lock::Mutex;
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
+use reclass_base::secrets::Secrets;
+use reclass_base::source::FileId;
+use reclass_base::value::{Key, Text, Value};
 
 /// The maximum number of tables. A query of another kind replaces the table that was not used for the longest
 /// time.

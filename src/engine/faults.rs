@@ -5,12 +5,12 @@
 //! unreadable value or on a query; and, if a whole file is missing, for every fault of the evaluation,
 //! because that file may set or replace any value.
 
-use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_unless_grouped};
-use crate::base::settings::Settings;
-use crate::base::source::Origin;
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
 use crate::model::layer::Incomplete;
+use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_unless_grouped};
+use reclass_base::settings::Settings;
+use reclass_base::source::Origin;
 
 /// The faults found so far, without a search for more.
 pub(super) fn known_faults(error: Error, settings: &Settings) -> Error {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::base::error::Warning;
-use crate::base::value::Text;
+use reclass_base::error::Warning;
+use reclass_base::value::Text;
 
 /// A repository or an etcd, as it was for the last question.
 #[derive(Clone, Debug)]

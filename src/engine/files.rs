@@ -11,12 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_faults};
-use crate::base::failpoints::failpoint;
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Site, Span, Spans};
-use crate::base::value::Text;
 use crate::engine::class_names::ClassName;
 use crate::engine::counts::Counters;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
@@ -27,7 +21,13 @@ use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::slot::MapSlot;
 use crate::storage::fs::{display, fingerprint};
 use crate::storage::git::Blob;
-use crate::yaml::compose::{Document, Node, compose_within};
+use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_faults};
+use reclass_base::failpoints::failpoint;
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
+use reclass_base::source::{FileId, Origin, Site, Span, Spans};
+use reclass_base::value::Text;
+use reclass_yaml::compose::{Document, Node, compose_within};
 
 /// The version of a file's layer; zero for an unreadable file.
 pub type Version = u64;
@@ -435,7 +435,7 @@ impl Files {
         }
         let compose = |bytes: &[u8]| {
             failpoint("a file is parsed");
-            let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
+            let limits = reclass_yaml::compose::DocumentLimits::of(&self.settings);
             compose_within(bytes, limits)
         };
         let document = compose(&bytes);

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::settings::Settings;
 use crate::engine::counts::Counters;
 use crate::model::catalog::CatalogEntry;
 use crate::storage::DiskFingerprint;
 use crate::storage::fs::{self, display};
 use crate::storage::git::Blob;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::settings::Settings;
 
 /// Where the bytes of a file come from.
 #[derive(Clone, Default, Debug)]

@@ -1,10 +1,10 @@
 //! `ignore_class_notfound`: compiles the settings' expressions for classes that may be missing into one
 //! pattern.
 
-use crate::base::error::{Fault, Kind, Result, Warning};
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::model::mappings::{regex, translate};
+use reclass_base::error::{Fault, Kind, Result, Warning};
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 /// Matches the names of classes that may be missing. Like Python's `re.match`, it matches at the start of
 /// the name.

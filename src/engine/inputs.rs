@@ -8,13 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::base::error::{Error, Fault, Kind, Result, Warning};
-use crate::base::lock::Mutex;
-use crate::base::parallel;
-use crate::base::progress::WorkUnit;
-use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Span};
-use crate::base::value::Text;
 use crate::engine::class_names::{ClassFolders, ClassName};
 use crate::engine::counts::Counters;
 use crate::engine::etcd::{EtcdOwner, EtcdTree};
@@ -32,6 +25,13 @@ use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::overlay::Overlay;
 use crate::storage::watch::{Watch, WatchEvents};
 use crate::storage::{Listing, TreeLimits, os};
+use reclass_base::error::{Error, Fault, Kind, Result, Warning};
+use reclass_base::lock::Mutex;
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
+use reclass_base::settings::Settings;
+use reclass_base::source::{FileId, Origin, Span};
+use reclass_base::value::Text;
 
 /// The inputs of one inventory.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::value::{Map, Text, Value};
 use crate::storage::fs::{display, entries, read};
-use crate::yaml::parse_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::value::{Map, Text, Value};
+use reclass_yaml::parse_value;
 
 /// The known grains of nodes.
 #[derive(Default, Debug)]

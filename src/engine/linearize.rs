@@ -14,10 +14,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Fault, Warning, truncate_faults};
-use crate::base::settings::Settings;
-use crate::base::source::Origin;
-use crate::base::value::Text;
 use crate::engine::classes::ClassLookup;
 use crate::engine::context::Computation;
 use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass, Sequence, StepAdditions};
@@ -27,6 +23,10 @@ use crate::model::layer::Layer;
 use crate::model::mappings::MappedClass;
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
+use reclass_base::error::{Fault, Warning, truncate_faults};
+use reclass_base::settings::Settings;
+use reclass_base::source::Origin;
+use reclass_base::value::Text;
 
 pub use include_chains::IncludeChains;
 use parameters::sources;

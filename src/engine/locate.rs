@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::base::error::Link;
-use crate::base::source::{Origin, Site};
-use crate::base::value::Text;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::evaluate::Locate as _;
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::error::Link;
+use reclass_base::source::{Origin, Site};
+use reclass_base::value::Text;
 impl Computation<'_> {
     /// Where the value at a parameter path was written, with the include chain of that file. Follows the
     /// path without evaluation; among layers with equally long matches, the last one counts.

@@ -40,9 +40,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::error::{Fault, Result, Warning};
-use crate::base::settings::Settings;
-use crate::base::value::{Map, Text};
 use crate::engine::answer::{CacheInfo, NodeInfo, Request};
 use crate::engine::builder::InventoryBuilder;
 use crate::engine::database::Database;
@@ -51,6 +48,9 @@ use crate::engine::sources::ServedState;
 use crate::engine::trees::LastFetch;
 use crate::model::grains::GrainRules;
 use crate::storage::location::TreeLocations;
+use reclass_base::error::{Fault, Result, Warning};
+use reclass_base::settings::Settings;
+use reclass_base::value::{Map, Text};
 
 /// One state of an inventory: its settings, its files, and everything computed from them.
 ///
@@ -64,7 +64,7 @@ pub struct Inventory {
     warnings: Vec<Warning>,
     locations: Arc<TreeLocations>,
     /// The commits that it reads, if they are fixed, with the last fetches.
-    pinned: Option<crate::base::lock::Mutex<LastFetch>>,
+    pinned: Option<reclass_base::lock::Mutex<LastFetch>>,
     database: Mutex<Database>,
     notices: notices::Notices,
     grain_rules: Option<GrainRules>,
@@ -107,7 +107,7 @@ impl Inventory {
 
     /// This state with other commits. What they do not change is not computed again.
     pub(crate) fn at(self, commits: LastFetch) -> Inventory {
-        Inventory { pinned: Some(crate::base::lock::Mutex::new(commits)), ..self }
+        Inventory { pinned: Some(reclass_base::lock::Mutex::new(commits)), ..self }
     }
 
     /// Its commits, if they are fixed.

@@ -3,10 +3,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
-use crate::base::secrets::Secrets;
-use crate::base::source::FileId;
-use crate::base::value::{Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Answer, Computation, Layers, NodeRequest};
 use crate::engine::exports::OtherNodes;
@@ -16,6 +12,10 @@ use crate::evaluate::Root;
 use crate::model::layer::Applications;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::MapSlot;
+use reclass_base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
+use reclass_base::secrets::Secrets;
+use reclass_base::source::FileId;
+use reclass_base::value::{Text, Value};
 
 /// Estimated bytes of an answer beside its values: its name, its warnings and its dependencies.
 const ANSWER_OVERHEAD: usize = 512;

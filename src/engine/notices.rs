@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashSet;
 
-use crate::base::lock::Mutex;
+use reclass_base::lock::Mutex;
 
 /// The messages logged for one inventory.
 #[derive(Default, Debug)]

@@ -3,10 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Result};
-use crate::base::similar::no_node;
-use crate::base::source::Origin;
-use crate::base::value::{Key, Value};
 use crate::engine::automatic;
 use crate::engine::context::{Computation, Layers, NodeRequest, grains};
 use crate::engine::faults::{known_faults, with_earlier};
@@ -17,6 +13,10 @@ use crate::model::layer::{Incomplete, Layer, LayerResult};
 use crate::model::mappings::MappedClass;
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::error::{Error, Fault, Result};
+use reclass_base::similar::no_node;
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, Value};
 impl Computation<'_> {
     /// Orders the layers of a node.
     pub fn layers(&self, request: NodeRequest<'_>) -> Result<Layers> {

@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::failpoints::failpoint;
-use crate::base::lock::Mutex;
 use crate::engine::counts::Counter;
 use crate::evaluate::ClassMemo;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::MapSlot;
+use reclass_base::failpoints::failpoint;
+use reclass_base::lock::Mutex;
 
 /// The layers of the parent, then one more.
 #[derive(Debug)]

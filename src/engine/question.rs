@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::value::{Text, Value};
 use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::changed::Changed;
 use crate::engine::context::{Answer, AnswerKey, CachedAnswer, Computation, NodeRequest, grains};
@@ -13,6 +11,8 @@ use crate::engine::database::Database;
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::files::Dependencies;
 use crate::model::catalog::Catalog;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::value::{Text, Value};
 
 /// The pauses in milliseconds before a computation is repeated because files changed while it ran: together, about
 /// a second.

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
 use crate::engine::trees::Trees;
 use crate::model::catalog::Commit;
 use crate::storage::git::{Absent, GitFile, is_yaml_or_json};
 use crate::storage::location::TreeLocation;
 use crate::storage::{DiskFingerprint, TreeLimits, fs};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
 
 /// A file with a schema.
 #[derive(Debug)]

@@ -9,9 +9,6 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::lock::Mutex;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Text;
 use crate::engine::files::Dependencies;
 use crate::engine::prefix::Prefix;
 use crate::evaluate::SharedParameters;
@@ -20,6 +17,9 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
 use crate::model::merge_options::MergeRules;
 use crate::model::slot::MapSlot;
+use reclass_base::lock::Mutex;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::Text;
 
 /// The key of the automatic parameters.
 pub const AUTOMATIC: &str = "_reclass_";

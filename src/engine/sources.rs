@@ -8,13 +8,13 @@ use std::time::SystemTime;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::base::error::{Result, inert};
-use crate::base::value::Text;
 use crate::engine::database::Database;
 use crate::engine::fetch_state::FetchState;
 use crate::storage::fs::{DiskFingerprint, display, fingerprint, read};
 use crate::storage::git::CheckedOut;
 use crate::storage::record::hash;
+use reclass_base::error::{Result, inert};
+use reclass_base::value::Text;
 
 /// Characters of a commit or a fingerprint in a name.
 const SHOWN: usize = 8;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
-use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::sequence::Sequence;
 use crate::model::layer::{Applications, Incomplete};
+use reclass_base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
+use reclass_base::value::{Text, Value};
 
 /// The top of a node.
 #[derive(Clone, Debug)]

@@ -10,10 +10,6 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Fault, Kind, Result, Warning};
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
-use crate::base::value::{Text, Value};
 use crate::engine::fetch_state::FetchState;
 use crate::engine::files::Files;
 use crate::engine::fingerprint::ByteSource;
@@ -23,6 +19,10 @@ use crate::storage::folders::Folders;
 use crate::storage::fs::display;
 use crate::storage::git::{Absent, GitFile, Heads, Record, Repository, is_yaml, is_yaml_or_json};
 use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
+use reclass_base::error::{Fault, Kind, Result, Warning};
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
+use reclass_base::value::{Text, Value};
 
 /// The repositories of an inventory with the state of their branches.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ impl Trees {
         } else {
             let name = match environment {
                 Value::Null => Text::from(MASTER),
-                environment => Text::from(crate::base::pystr::str(environment)),
+                environment => Text::from(reclass_base::pystr::str(environment)),
             };
             let number = self.numbers.lock().get(&(place, name.clone())).copied();
             (number.unwrap_or(TreeId(u32::MAX)), name)
@@ -361,7 +361,7 @@ impl Trees {
     fn missing(&self, branch: &Branch, name: &str) -> Fault {
         let state = self.state(branch.repository).unwrap_or_default();
         let branches = state.record.heads.keys().map(String::as_str);
-        let similar = crate::base::similar::nearest(name, branches).map(str::to_owned);
+        let similar = reclass_base::similar::nearest(name, branches).map(str::to_owned);
         Fault::new(Kind::GitBranch { repo: branch.repo.to_string(), branch: name.to_owned(), similar })
     }
 }

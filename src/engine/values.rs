@@ -7,8 +7,6 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Fault, Warning};
-use crate::base::value::Value;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::counts::Counter;
 use crate::engine::exports::OtherNodes;
@@ -18,6 +16,8 @@ use crate::evaluate::{ClassMemo, Evaluator, Mode, OwnPaths, Root};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::error::{Fault, Warning};
+use reclass_base::value::Value;
 
 /// The evaluated layers of a node.
 pub struct Evaluated {

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use super::memo::{SlotKey, SlotState};
 use super::{Evaluator, Found, Stop, Whnf};
-use crate::base::error::MAX_FAULTS;
-use crate::base::failpoints::failpoint;
-use crate::base::number::UniqueNumber;
-use crate::base::size::ValueSize;
-use crate::base::source::Origin;
-use crate::base::value::{CONTAINER, Map, Value};
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use reclass_base::error::MAX_FAULTS;
+use reclass_base::failpoints::failpoint;
+use reclass_base::number::UniqueNumber;
+use reclass_base::size::ValueSize;
+use reclass_base::source::Origin;
+use reclass_base::value::{CONTAINER, Map, Value};
 
 impl Evaluator<'_> {
     /// The whole value of a slot.

@@ -11,15 +11,15 @@ use rustc_hash::FxHashSet;
 
 use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Mode, Stop, Whnf};
-use crate::base::error::help::{MergeSlip, NO_BREAK};
-use crate::base::error::{Fault, Kind};
-use crate::base::path::join_path;
-use crate::base::source::Origin;
-use crate::base::value::{Key, ObjectCopies, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{KeyPrefix, ListSlot, MapSlot, Results, Slot, StackEntry, StackSlot, from_value};
-use crate::yaml::is_tight_mapping;
+use reclass_base::error::help::{MergeSlip, NO_BREAK};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::path::join_path;
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, ObjectCopies, Value};
+use reclass_yaml::is_tight_mapping;
 
 /// Values that later ones replaced, to be examined after everything else is evaluated.
 pub(super) struct Replaced {

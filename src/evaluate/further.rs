@@ -9,11 +9,11 @@
 use super::fold::{FailedEntry, standing};
 use super::memo::SlotKey;
 use super::{Deferred, Evaluator, Found, Mode, Stop};
-use crate::base::error::{Fault, Kind, MAX_FAULTS};
-use crate::base::source::Origin;
-use crate::base::value::Text;
 use crate::model::slot::{Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
+use reclass_base::error::{Fault, Kind, MAX_FAULTS};
+use reclass_base::source::Origin;
+use reclass_base::value::Text;
 
 /// The maximum number of faults in layers' values to report per path. After each one, the later values are
 /// folded again.

@@ -13,15 +13,15 @@ use serde::Serialize;
 use super::fold::{is_data, items};
 use super::trace::Tracer;
 use super::{Child, Evaluator, Stop, Whnf};
-use crate::base::error::{Fault, Kind};
-use crate::base::pystr;
-use crate::base::source::{FileId, Origin};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::model::merge::merge_maps;
 use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry};
 use crate::model::template::Part;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::pystr;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// The effect of a merge option on an item of a layer's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -5,9 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::base::number::UniqueNumber;
-use crate::base::source::Origin;
 use crate::model::slot::Slot;
+use reclass_base::number::UniqueNumber;
+use reclass_base::source::Origin;
 
 /// Identifies the content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

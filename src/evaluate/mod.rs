@@ -27,17 +27,17 @@ use std::sync::Arc;
 
 use indexmap::Equivalent;
 
-use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
-use crate::base::old_rules::OldRule;
-use crate::base::pattern::push_escaped;
-use crate::base::settings::Settings;
-use crate::base::size::ValueSize;
-use crate::base::source::{FileId, Origin, Site, Span};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Part, Template};
+use reclass_base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
+use reclass_base::old_rules::OldRule;
+use reclass_base::pattern::push_escaped;
+use reclass_base::settings::Settings;
+use reclass_base::size::ValueSize;
+use reclass_base::source::{FileId, Origin, Site, Span};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 pub use lists::ItemEffect;
 pub(crate) use lists::ItemStep;
@@ -332,7 +332,7 @@ impl<'a> Evaluator<'a> {
 
     /// Cost so far, in units of one value.
     pub(crate) fn spent(&self) -> usize {
-        self.whnfs.len() + self.folded + self.bytes / crate::base::size::TEXT_UNIT
+        self.whnfs.len() + self.folded + self.bytes / reclass_base::size::TEXT_UNIT
     }
 
     /// The paths of the references that were followed, if the root records them.
@@ -376,7 +376,7 @@ impl<'a> Evaluator<'a> {
             [Part::Reference(reference)] => self
                 .resolve(reference, &template.source, origin)
                 .and_then(|found| self.deep_found(&found))
-                .map(|value| crate::base::pystr::str(&value)),
+                .map(|value| reclass_base::pystr::str(&value)),
             parts => self.text(parts, &template.source, origin),
         };
         match result {
@@ -494,9 +494,9 @@ impl<'a> Evaluator<'a> {
                         Value::Map(_) | Value::List(_)
                             if self.settings.old_rules.has(OldRule::ContainersAsJson) =>
                         {
-                            out.push_str(&crate::base::json::dumps(&value, false));
+                            out.push_str(&reclass_base::json::dumps(&value, false));
                         }
-                        value => out.push_str(&crate::base::pystr::str(value)),
+                        value => out.push_str(&reclass_base::pystr::str(value)),
                     }
                 }
             }
@@ -507,7 +507,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.text += out.len();
-        self.bytes += crate::base::value::TEXT + out.len();
+        self.bytes += reclass_base::value::TEXT + out.len();
         Ok(out)
     }
 

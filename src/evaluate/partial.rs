@@ -21,10 +21,10 @@ use rustc_hash::FxHashSet;
 
 use super::memo::{Memo, SharedMemo, SlotKey};
 use super::{Evaluator, Found, Whnf};
-use crate::base::size::ValueSize;
-use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::interner::Interner;
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::size::ValueSize;
+use reclass_base::value::{CONTAINER, Key, Value};
 
 /// The paths of a map that later maps set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -5,10 +5,10 @@
 
 use super::memo::SlotKey;
 use super::{Evaluator, Locate, Mode, Stop};
-use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
-use crate::base::source::{Origin, Site, Span};
-use crate::base::value::{Key, Text, Value};
-use crate::yaml::sub_span::{ScalarPositions, sub_span};
+use reclass_base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
+use reclass_base::source::{Origin, Site, Span};
+use reclass_base::value::{Key, Text, Value};
+use reclass_yaml::sub_span::{ScalarPositions, sub_span};
 
 /// The paths under evaluation.
 #[derive(Default)]

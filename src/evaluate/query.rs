@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Fault, Kind};
-use crate::base::failpoints::failpoint;
-use crate::base::size::ValueSize;
-use crate::base::source::Origin;
-use crate::base::value::{CONTAINER, Key, ObjectCopies, Text, Value, has_objects};
 use crate::evaluate::{Evaluator, Extent, Found, Stop, Whnf};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::failpoints::failpoint;
+use reclass_base::size::ValueSize;
+use reclass_base::source::Origin;
+use reclass_base::value::{CONTAINER, Key, ObjectCopies, Text, Value, has_objects};
 
 /// The interface of a query to other nodes.
 pub trait Others {

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use super::root::RootSlot;
 use super::{Evaluator, Found, Mode, Stop, Whnf};
-use crate::base::error::{Fault, Kind, article};
-use crate::base::failpoints::failpoint;
-use crate::base::path::list_index;
-use crate::base::source::Origin;
-use crate::base::value::{Key, Text, Value};
 use crate::model::slot::Slot;
 use crate::model::template::{FixedPath, Part, Reference, split_default};
+use reclass_base::error::{Fault, Kind, article};
+use reclass_base::failpoints::failpoint;
+use reclass_base::path::list_index;
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, Text, Value};
 
 /// The maximum cost per node of searching for similar names: the number of names times the length of the
 /// missing one. Enough for a hundred missing names of ten letters among 2,000 others.
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
         // A default that is not YAML is an error even if it is not needed, as documented.
         let default = match &path.default {
             None => None,
-            Some(text) => Some(crate::yaml::parse_value(text).map_err(|error| {
+            Some(text) => Some(reclass_yaml::parse_value(text).map_err(|error| {
                 let message = error.first().kind.to_string();
                 let kind = Kind::DefaultSyntax { reference: reference.written.to_string(), message };
                 Stop::from(self.place(Fault::new(kind), origin, Some((source, reference.span))))
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
         let compared = self.compared.get().saturating_add(names.len().saturating_mul(key.len().max(1)));
         self.compared.set(compared);
         (compared <= MOST_COMPARED)
-            .then(|| crate::base::similar::nearest(key, names.iter().copied()))?
+            .then(|| reclass_base::similar::nearest(key, names.iter().copied()))?
             .map(str::to_owned)
     }
 
@@ -215,10 +215,10 @@ impl Evaluator<'_> {
                             if text.contains(&separator)
                                 && !(*value == Value::Null && self.settings.compat_flags.null_as_none) =>
                         {
-                            text.push_str(&crate::base::json::dumps(value, false));
+                            text.push_str(&reclass_base::json::dumps(value, false));
                         }
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
-                        value => text.push_str(&crate::base::pystr::str(value)),
+                        value => text.push_str(&reclass_base::pystr::str(value)),
                     }
                 }
             }
@@ -368,15 +368,15 @@ impl Missing {
 mod tests {
     use std::sync::Arc;
 
-    use crate::base::settings::Settings;
-    use crate::base::source::{FileId, Origin, Span};
-    use crate::base::value::Map;
     use crate::evaluate::{Evaluator, Locate, Mode, Root};
     use crate::model::interner::Interner;
     use crate::model::layer::{Layer, LayerSource};
     use crate::model::merge::{Prefixes, merge_maps};
     use crate::model::slot::MapSlot;
-    use crate::yaml::compose::compose;
+    use reclass_base::settings::Settings;
+    use reclass_base::source::{FileId, Origin, Span};
+    use reclass_base::value::Map;
+    use reclass_yaml::compose::compose;
 
     struct Nowhere;
 

@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use super::without::slot_without;
-use crate::base::lock::Mutex;
-use crate::base::secrets::Secrets;
-use crate::base::value::{Key, Text};
 use crate::model::grains::Grains;
 use crate::model::merge::{Prefixes, fold, merge_slots};
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::lock::Mutex;
+use reclass_base::secrets::Secrets;
+use reclass_base::value::{Key, Text};
 
 /// The start of every reference: parameters in sources, which are merged in order.
 #[derive(Debug, Default)]

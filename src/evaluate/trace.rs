@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::lists::ItemStep;
 use super::{Evaluator, Found, Stop, Whnf};
-use crate::base::error::{Fault, Kind};
-use crate::base::source::Origin;
-use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{Slot, StackEntry};
 use crate::model::template::{Part, Reference, Template};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, Text, Value};
 
 /// The effect of a layer's value on the value of earlier layers at the same path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::base::secrets::{Cover, MASK, Secrets};
-use crate::base::stack::grow;
-use crate::base::value::Value;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
+use reclass_base::secrets::{Cover, MASK, Secrets};
+use reclass_base::stack::grow;
+use reclass_base::value::Value;
 
 /// The treatment of references in texts under secret keys.
 #[derive(Clone, Copy, PartialEq, Eq)]

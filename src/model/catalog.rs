@@ -5,13 +5,13 @@ mod names;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::error::Result;
-use crate::base::settings::Settings;
 use crate::storage::git::GitFile;
 use crate::storage::location::Branch;
 use crate::storage::{Folder, FoundFile, Listing};
 use names::index;
 pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
+use reclass_base::error::Result;
+use reclass_base::settings::Settings;
 
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -213,11 +213,11 @@ pub fn shown(top: &str, file: &GitFile) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::Kind;
-    use crate::base::value::{Map, Value};
     use crate::storage::TreeLimits;
     use crate::storage::folders::list;
     use crate::storage::fs::display;
+    use reclass_base::error::Kind;
+    use reclass_base::value::{Map, Value};
 
     const LIMITS: TreeLimits = TreeLimits { files: 100, depth: 10, bytes: 100 };
 

@@ -5,13 +5,13 @@ mod salt;
 
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Fault, Kind, Result, Warning, article};
-use crate::base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
-use crate::base::source::Site;
-use crate::base::value::{Map, Value};
 use crate::storage::fs;
-use crate::yaml;
-use crate::yaml::compose::{Data, Document, Entry, Node, compose};
+use reclass_base::error::{Error, Fault, Kind, Result, Warning, article};
+use reclass_base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
+use reclass_base::source::Site;
+use reclass_base::value::{Map, Value};
+use reclass_yaml as yaml;
+use reclass_yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// A configuration file.
 #[derive(Debug)]

@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::lock::Mutex;
-use crate::base::pattern::{Glob, PathPattern, Progress, is_wild};
-use crate::base::settings::Settings;
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::model::slot::Slot;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::pattern::{Glob, PathPattern, Progress, is_wild};
+use reclass_base::settings::Settings;
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The grain that Salt authenticates: the id of the minion, which is the name of its node.
 const ID: &str = "id";
@@ -167,7 +167,7 @@ impl GrainRules {
     /// The path of a trusted grain, and the glob for its value, of a text such as `os_family:Deb*` in a class
     /// mapping.
     pub fn condition(&self, text: &str) -> Result<(Vec<Text>, Glob), String> {
-        let mut path = crate::base::path::split_path(text, &self.delimiter);
+        let mut path = reclass_base::path::split_path(text, &self.delimiter);
         let value = path.pop().filter(|_| !path.is_empty()).ok_or_else(|| {
             format!("a grain and a value are missing, as in 'G@os_family{}Debian'", self.delimiter)
         })?;
@@ -181,7 +181,7 @@ impl GrainRules {
 
     fn written(&self, path: &[Text]) -> String {
         let keys: Vec<Key> = path.iter().cloned().map(Key::from).collect();
-        crate::base::path::join_path(&keys, &self.delimiter)
+        reclass_base::path::join_path(&keys, &self.delimiter)
     }
 }
 
@@ -191,7 +191,7 @@ impl TrustedGrain {
         if is_wild(path) {
             return Err("a trusted grain has no wildcards");
         }
-        let path = crate::base::path::split_path(path, delimiter);
+        let path = reclass_base::path::split_path(path, delimiter);
         match values {
             Value::List(values) if !values.is_empty() => Ok(TrustedGrain { path, values: values.to_vec() }),
             _ => Err("it needs the list of the values that are permitted"),
@@ -200,7 +200,7 @@ impl TrustedGrain {
 }
 
 fn invalid(path: &Value, message: &str) -> Fault {
-    let pattern = crate::base::pystr::str(path);
+    let pattern = reclass_base::pystr::str(path);
     Fault::new(Kind::SettingPattern { name: "trusted_grains".into(), pattern, message: message.into() })
 }
 
@@ -232,7 +232,7 @@ impl Grains {
             return None;
         }
         let (_, found) = self.lookup(path);
-        let one = |found: &Value| value.matches(&crate::base::pystr::str(found));
+        let one = |found: &Value| value.matches(&reclass_base::pystr::str(found));
         Some(match found {
             Some(Value::List(items)) => items.iter().any(one),
             Some(found) => one(found),
@@ -245,7 +245,7 @@ impl Grains {
         let (depth, value) = self.lookup(path);
         match value {
             Some(Value::List(items)) if depth + 1 == path.len() => {
-                items.get(crate::base::path::list_index(&path[depth], items.len())?)
+                items.get(reclass_base::path::list_index(&path[depth], items.len())?)
             }
             value => value.filter(|_| depth == path.len()),
         }

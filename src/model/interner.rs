@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::base::keys::Keys;
-use crate::base::lock::Mutex;
-use crate::base::table::Table;
-use crate::base::value::{Key, Value};
+use reclass_base::keys::Keys;
+use reclass_base::lock::Mutex;
+use reclass_base::table::Table;
+use reclass_base::value::{Key, Value};
 
 /// The keys of mappings in use, by a hash of them in order.
 #[derive(Debug, Default)]

@@ -13,22 +13,22 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::help::{NO_BREAK, NO_BREAK_STRING};
-use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, Warning, push_fault, truncate_faults};
-use crate::base::pattern::{Glob, is_wild};
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin};
-use crate::base::stack::grow;
-use crate::base::value::{Text, Value};
 use crate::model::grains::has_grains;
 use crate::model::interner::Interner;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled, too_many};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Template, parse};
-use crate::yaml::compose::{Data, Document, Entry, Node};
-use crate::yaml::to_value;
+use reclass_base::error::help::{NO_BREAK, NO_BREAK_STRING};
+use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result, Warning, push_fault, truncate_faults};
+use reclass_base::pattern::{Glob, is_wild};
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::stack::grow;
+use reclass_base::value::{Text, Value};
+use reclass_yaml::compose::{Data, Document, Entry, Node};
+use reclass_yaml::to_value;
 
 pub use class_name::{absolute_names, class_entry};
 pub use keys::keys_with_same_text;
@@ -535,11 +535,11 @@ pub fn unknown_sections(document: &Document, merge_options: bool) -> Vec<(Kind, 
     let mut unknown = Vec::new();
     for entry in entries.iter().filter(|entry| !entry.key.as_str().is_some_and(|key| SECTIONS.contains(&key)))
     {
-        let name = crate::base::pystr::str(&entry.key.0);
+        let name = reclass_base::pystr::str(&entry.key.0);
         let known = SECTIONS.contains(&name.as_str()) || merge_options && name == MERGE_OPTIONS;
         // Files keep anchors in sections of their own. `_param` is what belongs below `parameters`.
         if !known && (!name.starts_with('_') || name == "_param") {
-            let similar = crate::base::similar::nearest(&name, SECTIONS).map(str::to_owned);
+            let similar = reclass_base::similar::nearest(&name, SECTIONS).map(str::to_owned);
             unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
         }
     }

@@ -9,12 +9,12 @@ mod regex;
 use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
-use crate::base::old_rules::OldRule;
-use crate::base::pattern::{Glob, is_wild};
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::model::grains::{GrainRules, Grains};
+use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
+use reclass_base::old_rules::OldRule;
+use reclass_base::pattern::{Glob, is_wild};
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 use regex::expand;
 pub use regex::translate;
@@ -282,10 +282,10 @@ impl MappingWord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Value;
+    use reclass_base::value::Value;
 
     fn parse_all(mapping: &str) -> Result<Mappings> {
-        let mut options = crate::base::value::Map::default();
+        let mut options = reclass_base::value::Map::default();
         options.insert("class_mappings".into(), Value::list(vec![Value::text(mapping)]));
         Mappings::parse(&Settings::from_options(&options)?.0, None)
     }

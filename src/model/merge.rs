@@ -14,16 +14,16 @@
 
 use std::sync::Arc;
 
-use crate::base::failpoints::failpoint;
-use crate::base::number::UniqueNumber;
-use crate::base::old_rules::{OldRule, OldRules};
-use crate::base::settings::Settings;
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{
     Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Results, Slot, StackEntry, StackSlot,
 };
+use reclass_base::failpoints::failpoint;
+use reclass_base::number::UniqueNumber;
+use reclass_base::old_rules::{OldRule, OldRules};
+use reclass_base::settings::Settings;
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// The prefixes from the settings.
 #[derive(Clone, Debug)]
@@ -421,11 +421,11 @@ fn single(slot: Slot, prefix: KeyPrefix) -> Slot {
 fn string_key(key: Key) -> Key {
     match key.0 {
         Value::Str(_) => key,
-        other => Key(Value::Str(crate::base::pystr::str(&other).into())),
+        other => Key(Value::Str(reclass_base::pystr::str(&other).into())),
     }
 }
 
 /// Converts a layer of finished data, such as automatic parameters, to a map.
-pub fn map_of_values(map: &crate::base::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
+pub fn map_of_values(map: &reclass_base::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
     normalize(&RawSlot::new(crate::model::slot::entries_from_map(map, origin), origin), prefixes)
 }

@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Fault, Kind};
-use crate::base::pattern::{PathPattern, Progress};
-use crate::base::settings::Settings;
-use crate::base::similar::nearest;
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot, StackEntry, StackSlot};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::pattern::{PathPattern, Progress};
+use reclass_base::settings::Settings;
+use reclass_base::similar::nearest;
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// How the items of two lists become one list.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -88,7 +88,7 @@ pub fn of_settings(settings: &Settings) -> Result<Option<Arc<MergeRules>>, Fault
         Value::Bool(_) | Value::Null => return Ok(None),
         other => {
             let expected = "true, false or a mapping of patterns to strategies".to_owned();
-            let actual = crate::base::error::article(other.type_name());
+            let actual = reclass_base::error::article(other.type_name());
             let name = "merge_options".to_owned();
             return Err(Fault::new(Kind::SettingType { name, expected, actual }));
         }
@@ -156,7 +156,7 @@ pub fn declaration(
         Value::Str(word) => (strategy(word)?, false),
         Value::Map(map) => {
             for key in map.keys() {
-                let name = crate::base::pystr::str(&key.0);
+                let name = reclass_base::pystr::str(&key.0);
                 if !FIELDS.contains(&name.as_str()) {
                     let similar = nearest(&name, FIELDS).map(str::to_owned);
                     let message = format!("a strategy has no field '{name}'");

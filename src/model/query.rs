@@ -14,9 +14,9 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
-use crate::base::number::UniqueNumber;
-use crate::base::path::split_path;
-use crate::base::value::{Text, Value};
+use reclass_base::number::UniqueNumber;
+use reclass_base::path::split_path;
+use reclass_base::value::{Text, Value};
 
 /// An inventory query.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,14 +6,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::number::UniqueNumber;
-use crate::base::size::ValueSize;
-use crate::base::source::Origin;
-use crate::base::table::Table;
-use crate::base::value::{Map, Value};
 use crate::model::merge_options::PathRules;
 use crate::model::query::Query;
 use crate::model::template::Template;
+use reclass_base::number::UniqueNumber;
+use reclass_base::size::ValueSize;
+use reclass_base::source::Origin;
+use reclass_base::table::Table;
+use reclass_base::value::{Map, Value};
 
 /// The entries of a map of slots, in the order in which the keys appeared.
 pub type Entries = Table<Slot>;

@@ -9,11 +9,11 @@ mod path;
 
 use std::sync::Arc;
 
-use crate::base::error::Fault;
-use crate::base::number::UniqueNumber;
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::model::query::Query;
+use reclass_base::error::Fault;
+use reclass_base::number::UniqueNumber;
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 use grammar::{Grammar, expand_tabs};
 pub use path::split_default;
@@ -106,7 +106,7 @@ pub fn glob(parts: &[Part]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Map;
+    use reclass_base::value::Map;
 
     fn show(text: &str) -> String {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;

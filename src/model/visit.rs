@@ -1,11 +1,11 @@
 //! The slot visitor: visits everything inside a slot, and finds the slot at a path.
 
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Reference, Template};
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// Receives each slot with its path. Returns whether to visit its inside.
 pub type Visitor<'v, 's> = dyn FnMut(&[Key], &'s Slot) -> bool + 'v;

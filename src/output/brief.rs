@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::base::error::inert;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
+use reclass_base::error::inert;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// Maximum width of a value on a line, in characters.
 const WIDTH: usize = 96;
@@ -137,10 +137,10 @@ impl Flow {
                 }
                 self.text.push(']');
             }
-            Value::Date(_) | Value::DateTime(_) => self.text.push_str(&crate::base::pystr::iso(value, 'T')),
-            Value::Binary(bytes) => self.text.push_str(&crate::base::base64::encode(bytes)),
+            Value::Date(_) | Value::DateTime(_) => self.text.push_str(&reclass_base::pystr::iso(value, 'T')),
+            Value::Binary(bytes) => self.text.push_str(&reclass_base::base64::encode(bytes)),
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
-                self.text.push_str(&crate::base::pystr::str(value));
+                self.text.push_str(&reclass_base::pystr::str(value));
             }
         }
     }
@@ -149,7 +149,7 @@ impl Flow {
     fn key(&mut self, key: &Key) {
         match &key.0 {
             Value::Str(text) if is_read_otherwise(text) => self.quoted(text),
-            other => self.text.push_str(&inert(&crate::base::pystr::str(other))),
+            other => self.text.push_str(&inert(&reclass_base::pystr::str(other))),
         }
     }
 
@@ -162,7 +162,7 @@ impl Flow {
 /// Whether an unquoted key reads as something other than text.
 fn is_read_otherwise(text: &str) -> bool {
     let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "+-._:".contains(c));
-    text == "None" || (is_word && !matches!(crate::yaml::parse_value(text), Ok(Value::Str(_))))
+    text == "None" || (is_word && !matches!(reclass_yaml::parse_value(text), Ok(Value::Str(_))))
 }
 
 /// Whether a string needs no quotes: neither YAML nor a person reads it as another value.
@@ -172,7 +172,7 @@ fn is_plain(text: &str) -> bool {
         && !text.starts_with(['"', '\'', '[', '{', '&', '!', '|', '>', '%', '@', '`', '#'])
         && !text.contains([',', ']', '}', '\n', '\t', '\r', '"'])
         && inert(text) == text
-        && matches!(crate::yaml::parse_value(text), Ok(Value::Str(same)) if *same == *text)
+        && matches!(reclass_yaml::parse_value(text), Ok(Value::Str(same)) if *same == *text)
 }
 
 #[cfg(test)]

@@ -7,16 +7,16 @@ mod source;
 
 use std::borrow::Cow;
 
-pub use crate::base::secrets::MASK;
-use crate::base::secrets::{Cover, Secrets};
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
 use crate::evaluate::slot_without;
 use crate::model::layer::Layer;
 use crate::model::merge::Prefixes;
 use crate::model::slot::Slot;
 use crate::output::written::written;
+pub use reclass_base::secrets::MASK;
+use reclass_base::secrets::{Cover, Secrets};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Value};
 
 /// The secrets of an inventory, and its reference syntax.
 #[derive(Clone, Debug, Default)]

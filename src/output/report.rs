@@ -18,7 +18,7 @@ pub use data::{github, sarif, to_json, to_json_line};
 pub use finding::{Finding, Level, grouped};
 pub use full::{full, full_findings, full_note, full_warning};
 
-use crate::base::error::{Fault, Note, names_its_node, names_its_path, short};
+use reclass_base::error::{Fault, Note, names_its_node, names_its_path, short};
 
 /// The lines of files. Each file is read once, because many faults may be in one.
 struct Sources<'r> {

@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_path_to_error::Segment;
 
-use crate::base::stack::grow;
-use crate::base::value::{Map, Value};
 use crate::engine::answer::NodeInfo;
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Value};
 
 /// A parameter that does not fit the type of the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,9 +90,9 @@ mod tests {
 
     use serde::Deserialize;
 
-    use crate::base::value::Value;
     use crate::engine::answer::NodeInfo;
-    use crate::yaml::parse_value;
+    use reclass_base::value::Value;
+    use reclass_yaml::parse_value;
 
     #[derive(Deserialize, PartialEq, Debug)]
     struct Parameters {

@@ -25,9 +25,9 @@
 
 use num_bigint::BigInt;
 
-use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, article, push_fault, short};
-use crate::base::pystr;
-use crate::base::value::{Key, Map, Value};
+use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result, article, push_fault, short};
+use reclass_base::pystr;
+use reclass_base::value::{Key, Map, Value};
 
 /// Maximum nesting depth of containers. A Salt 3008 minion searches its pillar for secrets. It fails with a
 /// `RecursionError` somewhere above depth 130, and at 200 it no longer answers at all; Salt's wire format
@@ -210,7 +210,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::value::{Date, DateTime};
+    use reclass_base::value::{Date, DateTime};
 
     fn map(entries: Vec<(Value, Value)>) -> Value {
         Value::map(entries.into_iter().map(|(key, value)| (Key(key), value)).collect())

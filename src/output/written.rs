@@ -1,9 +1,9 @@
 //! Turns a slot of a layer back into a value, with references and key prefixes as written.
 
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{Slot, StackEntry};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Value};
 
 /// The value of a slot as written in its layer.
 pub fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
@@ -30,7 +30,7 @@ pub fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
 /// The entries of a layer for one name: `~a` and `a` are two.
 fn entries(key: &Key, slot: &Slot, prefixes: &Prefixes) -> Vec<(Key, Value)> {
     let Slot::Stack(stack) = slot else { return vec![(key.clone(), written(slot, prefixes))] };
-    let name = crate::base::pystr::str(&key.0);
+    let name = reclass_base::pystr::str(&key.0);
     let entry = |entry: &StackEntry| {
         let key = Key::from(format!("{}{name}", prefixes.text(entry.prefix)).as_str());
         (key, written(&entry.slot, prefixes))

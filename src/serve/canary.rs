@@ -1,9 +1,9 @@
 //! The nodes that get new commits first (`canary`).
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::pattern::Glob;
-use crate::base::value::{Text, Value};
 use crate::storage::record::hash;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::pattern::Glob;
+use reclass_base::value::{Text, Value};
 
 /// The nodes that get new commits first.
 #[derive(Debug)]

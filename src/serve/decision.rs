@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Error, by_problem};
 use crate::storage::git::Heads;
 use crate::storage::record::Moment;
+use reclass_base::error::{Error, by_problem};
 
 /// The most states in use at once: the one of most nodes, the one on trial, and one before for nodes that are held.
 pub(super) const MOST: usize = 3;

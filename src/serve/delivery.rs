@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::decision::{Decision, HeldNodes, name};
 use super::served::Served;
-use crate::base::error::Result;
 use crate::engine::sources::utc;
 use crate::engine::trees::LastFetch;
 use crate::storage::record::Moment;
+use reclass_base::error::Result;
 
 /// Where the newest commits are on their way to the minions. Names of commits are as `a1b2c3d4 of main`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

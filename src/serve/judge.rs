@@ -7,13 +7,13 @@ use std::time::Instant;
 use super::decision::{Decision, MOST, Trial, name, problems};
 use super::rule::ServeRule;
 use crate::analysis::pillars;
-use crate::base::error::{Error, Result};
-use crate::base::value::Text;
-use crate::base::words::{count, listed};
 use crate::engine::Inventory;
 use crate::engine::trees::LastFetch;
 use crate::storage::git::Heads;
 use crate::storage::record::Moment;
+use reclass_base::error::{Error, Result};
+use reclass_base::value::Text;
+use reclass_base::words::{count, listed};
 
 /// Names of nodes in a sentence.
 const NAMED: usize = 10;

@@ -8,11 +8,6 @@ use super::rule::ServeRule;
 use super::served::Served;
 #[cfg(feature = "validation")]
 use crate::analysis::{pillars, violations};
-use crate::base::error::{Error, Fault, Kind, Result, Warning, concise_warning, truncate_unless_grouped};
-use crate::base::path::split_path;
-use crate::base::settings::{NodeNotFound, Settings};
-use crate::base::stack::grow;
-use crate::base::value::Value;
 use crate::engine::Inventory;
 use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::database::Database;
@@ -21,6 +16,11 @@ use crate::engine::top::Top;
 use crate::output::redact::Redaction;
 use crate::output::report::full;
 use crate::output::wire;
+use reclass_base::error::{Error, Fault, Kind, Result, Warning, concise_warning, truncate_unless_grouped};
+use reclass_base::path::split_path;
+use reclass_base::settings::{NodeNotFound, Settings};
+use reclass_base::stack::grow;
+use reclass_base::value::Value;
 
 /// The pillar of a minion.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ use std::sync::{Arc, MutexGuard};
 
 use once_cell::race::OnceBox;
 
-use crate::base::error::Result;
-use crate::base::failpoints::failpoint;
-use crate::base::lock::Mutex;
-use crate::base::value::Map;
 use crate::serve::served::Served;
+use reclass_base::error::Result;
+use reclass_base::failpoints::failpoint;
+use reclass_base::lock::Mutex;
+use reclass_base::value::Map;
 
 /// An inventory with its key.
 struct RegistryEntry {

@@ -13,16 +13,16 @@ use serde_json::Value as Json;
 use super::canary::Canary;
 use super::decision::Decision;
 use super::judge;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::failpoints::failpoint;
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::engine::Inventory;
 use crate::engine::trees::LastFetch;
 use crate::storage::git::{Heads, Record, Repository};
 use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::record::{FetchLock, Moment, RecordFile, hash};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::failpoints::failpoint;
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 /// Maximum wait for another process that writes the record: it may be fetching.
 const WAIT: Duration = Duration::from_secs(30);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::base::error::{Result, Warning};
-use crate::base::settings::Settings;
-use crate::base::value::{Map, Value};
 use crate::engine::Inventory;
 use crate::engine::builder::InventoryBuilder;
 use crate::storage::path_context::PathContext;
+use reclass_base::error::{Result, Warning};
+use reclass_base::settings::Settings;
+use reclass_base::value::{Map, Value};
 
 use super::decision::Decision;
 use super::registry;

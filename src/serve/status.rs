@@ -9,10 +9,10 @@ use super::delivery::{Delivery, delivery};
 use super::rule::DecidedStates;
 use super::served::Served;
 use crate::analysis::pillars;
-use crate::base::error::Result;
-use crate::base::value::Text;
-use crate::base::words::{count, listed};
 use crate::engine::sources::{ServedState, utc};
+use reclass_base::error::Result;
+use reclass_base::value::Text;
+use reclass_base::words::{count, listed};
 
 /// Maximum number of nodes that are named; the others are counted.
 const NAMED: usize = 10;
@@ -115,7 +115,7 @@ pub fn text(status: &Status) -> String {
         }));
         about.extend(source.fetched.iter().map(|fetched| format!("fetched {fetched}")));
         about.extend(source.failed.iter().map(|failed| format!("last failure {failed}")));
-        let _ = writeln!(out, "{}: {}", crate::base::error::inert(&source.source), about.join(", "));
+        let _ = writeln!(out, "{}: {}", reclass_base::error::inert(&source.source), about.join(", "));
         if let Some(stale) = &source.stale {
             let _ = writeln!(out, "  stale: {stale}");
         }

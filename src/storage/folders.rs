@@ -17,10 +17,10 @@ use rustix::io::Errno;
 use super::TreeLimits;
 use super::fs::{DiskFingerprint, SettledBefore, display, folder_unreadable, is_as_listed, reason};
 use super::list::{FileNames, Folder, FoundFile, Listing, stem, text};
-use crate::base::error::{Error, Fault, Kind, Result};
 use crate::storage::os::RawDir;
 use crate::storage::os::fd::OwnedFd;
 use crate::storage::os::unix::ffi::OsStrExt;
+use reclass_base::error::{Error, Fault, Kind, Result};
 
 /// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -13,11 +13,11 @@ use rustix::io::Errno;
 
 use super::access_error::reason_at;
 use super::{beneath, os};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::similar;
-use crate::base::value::{Text, Value};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::similar;
+use reclass_base::value::{Text, Value};
 
 /// Identifies a state of a file or folder.
 ///
@@ -278,7 +278,7 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
 }
 
 /// The error for a file larger than `limit`.
-pub fn too_large(path: &Path, limit: usize) -> crate::base::error::Error {
+pub fn too_large(path: &Path, limit: usize) -> reclass_base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
     Fault::new(Kind::YamlLimit { what, limit, setting: Some("limit_file_size") }).into()
 }
@@ -453,7 +453,7 @@ pub fn real_relative(path: &Path, folder: &Path) -> PathBuf {
     up.chain(path[same..].iter().copied()).collect()
 }
 
-fn uri_type(setting: &'static str, value: &Value) -> crate::base::error::Error {
+fn uri_type(setting: &'static str, value: &Value) -> reclass_base::error::Error {
     Fault::new(Kind::SettingType {
         name: setting.into(),
         expected: "a path or a list of paths".into(),

@@ -9,9 +9,9 @@ use super::fs::{self, display};
 use super::git::remote::Remote;
 use super::git::revision::Revision;
 use super::git::{Login, Policy, Repository};
-use crate::base::error::{Error, Fault, Kind, Result, Warning};
-use crate::base::settings::Settings;
-use crate::base::value::{Key, Map, Text, Value};
+use reclass_base::error::{Error, Fault, Kind, Result, Warning};
+use reclass_base::settings::Settings;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The location of a tree of files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,7 +130,7 @@ impl TreeLocations {
             for (environment, mut options) in overrides {
                 // In `mixed`, an override without a branch has the one of the default location.
                 if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
-                    let branch = crate::base::pystr::str(&environment.0);
+                    let branch = reclass_base::pystr::str(&environment.0);
                     options.insert("branch".into(), Value::Str(branch.into()));
                 }
                 let options = TreeOptions { setting: "classes_uri", maps: &[&options, &classes] };
@@ -296,10 +296,10 @@ impl TreeLocations {
         }
         let maps = std::iter::once(&**map).chain(overrides.iter().map(|(_, options)| options));
         for key in maps.flat_map(Map::keys) {
-            let name = crate::base::pystr::str(&key.0);
+            let name = reclass_base::pystr::str(&key.0);
             let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(TREE_OPTIONS);
             if !known.clone().any(|known| known == name) {
-                let similar = crate::base::similar::nearest(&name, known).map(str::to_owned);
+                let similar = reclass_base::similar::nearest(&name, known).map(str::to_owned);
                 let kind = Kind::UnknownSetting { name: format!("{setting}: {name}"), similar };
                 self.warnings.push(Fault { setting: Some((setting, name.into())), ..Fault::new(kind) });
             }
@@ -453,7 +453,7 @@ fn is_below(folder: &str, other: &str) -> bool {
         || folder.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn overlap(nodes: &str, classes: &str) -> crate::base::error::Error {
+fn overlap(nodes: &str, classes: &str) -> reclass_base::error::Error {
     let (nodes, classes) = (nodes.trim_end().to_owned(), classes.trim_end().to_owned());
     Fault::new(Kind::UriOverlap { nodes, classes }).into()
 }

@@ -26,7 +26,7 @@ pub mod write;
 pub use fs::DiskFingerprint;
 pub use list::{Folder, FoundFile, Listing};
 
-use crate::base::settings::Settings;
+use reclass_base::settings::Settings;
 
 /// Limits for a tree of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

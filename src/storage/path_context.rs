@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Uid, getuid};
 
-use crate::base::settings::Settings;
+use reclass_base::settings::Settings;
 
 /// The folders where relative paths and `~` begin.
 #[derive(Clone, PartialEq, Eq, Debug)]

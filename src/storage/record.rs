@@ -18,9 +18,9 @@ use rustix::time::clock_gettime;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::base::lock::Mutex;
 use crate::storage::fs::{DiskFingerprint, fingerprint};
 use crate::storage::private::{PrivateFolder, message};
+use reclass_base::lock::Mutex;
 
 /// A fetch that fails faster than this is cheap, and new settings may correct it, so there is no extra pause.
 const QUICK: Duration = Duration::from_millis(800);

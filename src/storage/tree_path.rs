@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use super::access_error::reason_at;
 use super::beneath;
 use super::fs::{display, folder_unreadable};
-use crate::base::error::{Fault, Kind, Result};
 use crate::storage::os::unix::fs::{MetadataExt, fchown};
+use reclass_base::error::{Fault, Kind, Result};
 
 /// The real path of a tree's root folder.
 pub fn root(root: &Path) -> Result<PathBuf> {

@@ -18,10 +18,10 @@ use rustix::io::Errno;
 use super::access_error::reason_at;
 use super::fs::{DiskFingerprint, SettledBefore, display, reason};
 use super::{beneath, permissions};
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::failpoints::failpoint;
 use crate::storage::git::exclude_file;
 use crate::storage::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::failpoints::failpoint;
 
 /// The lock file in the root folder of a tree. It is hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::normal::{OldForm, with_timestamps};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::old_rules::{OldRule, OldRules};
-use crate::base::source::FileId;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::Layers;
 use crate::engine::sequence::{AUTOMATIC, IncludedBy};
 use crate::model::layer::Applications;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::old_rules::{OldRule, OldRules};
+use reclass_base::source::FileId;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// Changes an answer as these rules do.
 pub(super) fn act(

@@ -13,9 +13,9 @@ use super::recognized::Recognizer;
 use super::render::{Comparing, Variation};
 use super::rules::{ALTERNATIVES, Alternative, LEAKED_OBJECT, evidence};
 use crate::analysis::diff::{NodeChange, NodeDifference, Section};
-use crate::base::error::{Fault, Result};
-use crate::base::pystr;
-use crate::base::value::{Key, Map, Text, Value};
+use reclass_base::error::{Fault, Result};
+use reclass_base::pystr;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The cause of a difference.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -16,16 +16,16 @@ use serde::Serialize;
 
 use crate::analysis::diff::{Difference, NodeDifference, Section, place, together};
 use crate::analysis::survey::node_globs;
-use crate::base::error::{Error, Result};
-use crate::base::pattern::{Glob, chosen};
-use crate::base::secrets::{Cover, MASK};
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
+use reclass_base::error::{Error, Result};
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::secrets::{Cover, MASK};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
 
 use causes::{CauseSet, Causes};
 pub use normal::OldForm;

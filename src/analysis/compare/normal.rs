@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::base::stack::grow;
-use crate::base::value::{DateTime, Key, Map, Value};
-use crate::base::{base64, json, pystr};
 use crate::output::wire::carry;
+use reclass_base::stack::grow;
+use reclass_base::value::{DateTime, Key, Map, Value};
+use reclass_base::{base64, json, pystr};
 
 /// The form of recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::normal::{OldForm, normal, of_json};
-use crate::base::error::{Error, Fault, Kind, Result, article};
-use crate::base::stack::grow;
-use crate::base::value::{Map, Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::storage::fs;
-use crate::yaml::compose::compose;
-use crate::yaml::to_value;
+use reclass_base::error::{Error, Fault, Kind, Result, article};
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Text, Value};
+use reclass_yaml::compose::compose;
+use reclass_yaml::to_value;
 
 /// Maximum size of a file with answers, in bytes: an inventory of thousands of nodes has hundreds of megabytes.
 const LARGEST: usize = u32::MAX as usize;
@@ -93,7 +93,7 @@ impl OldAnswers {
             Some(Value::Map(nodes)) => {
                 answers.is_complete = true;
                 for (name, node) in nodes.iter() {
-                    let name = crate::base::pystr::str(&name.0);
+                    let name = reclass_base::pystr::str(&name.0);
                     let node = node.as_map().filter(|node| is_nodeinfo(node));
                     let node =
                         node.ok_or_else(|| fault(path, format!("'nodes:{name}' is no answer for a node")))?;
@@ -167,11 +167,11 @@ impl OldAnswers {
     pub fn of_pillars(name: &str, pillars: &Map) -> OldAnswers {
         let mut answers = OldAnswers::new(name, OldForm::Pillar);
         for (minion, pillar) in pillars {
-            let minion = Text::from(crate::base::pystr::str(&minion.0));
+            let minion = Text::from(reclass_base::pystr::str(&minion.0));
             let answer = match pillar.as_map() {
                 // Salt puts errors into the pillar that it could not make.
                 Some(pillar) if pillar.contains_key("_errors") => {
-                    let errors = pillar.get("_errors").map(crate::base::pystr::str).unwrap_or_default();
+                    let errors = pillar.get("_errors").map(reclass_base::pystr::str).unwrap_or_default();
                     OldNode::Refused(errors)
                 }
                 Some(pillar) => OldNode::Answer(OldSections::of_pillar(pillar)),
@@ -241,7 +241,7 @@ impl OldSections {
 
 fn names(value: &Value) -> Vec<Text> {
     match value {
-        Value::List(items) => items.iter().map(|item| crate::base::pystr::str(item).into()).collect(),
+        Value::List(items) => items.iter().map(|item| reclass_base::pystr::str(item).into()).collect(),
         _ => Vec::new(),
     }
 }

@@ -17,17 +17,17 @@ use super::old::{OldAnswers, OldNode};
 use super::rules::{MAPPED, MATCHED, MERGED, REFERRED};
 use crate::analysis::diff::{NodeChange, Section};
 use crate::analysis::explain::{ValuePlaces, Wanted, WantedPlaces, places};
-use crate::base::pystr;
-use crate::base::source::FileId;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::sequence::IncludedBy;
 use crate::model::layer::Layer;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::Part;
-use crate::yaml::compose::{Data, Node, compose};
-use crate::yaml::to_value;
+use reclass_base::pystr;
+use reclass_base::source::FileId;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
+use reclass_yaml::compose::{Data, Node, compose};
+use reclass_yaml::to_value;
 
 /// The distinct values of each key of a file that uses merge keys.
 type KeyValues = FxHashMap<Text, ValuesOfKey>;

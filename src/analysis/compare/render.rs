@@ -8,18 +8,18 @@ use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
 use super::rules::ALTERNATIVES;
 use crate::analysis::diff::{NodeDifference, Renderer, changes};
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::old_rules::OldRules;
-use crate::base::parallel;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::progress::WorkUnit;
-use crate::base::value::{Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
 use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::Computation;
 use crate::engine::sequence::AUTOMATIC;
 use crate::output::wire::carry;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::old_rules::OldRules;
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::value::{Map, Text, Value};
 
 /// The rulings that are turned off, as indexes of [`ALTERNATIVES`].
 pub(super) type Variation = BTreeSet<usize>;
@@ -135,7 +135,7 @@ impl<'a> Comparing<'a> {
             return parameters.clone();
         }
         let entries = map.iter().filter(|(key, _)| {
-            let name = crate::base::pystr::str(&key.0);
+            let name = reclass_base::pystr::str(&key.0);
             chosen(&self.only, &name) && !self.except.iter().any(|glob| glob.matches(&name))
         });
         Value::map(entries.map(|(key, value)| (key.clone(), value.clone())).collect::<Map>())

@@ -1,8 +1,8 @@
 //! The rulings that may cause a difference, and how each is turned off.
 
-use crate::base::old_rules::{OldRule, OldRules};
-use crate::base::settings::TABLE;
-use crate::base::value::{Key, Map, Value};
+use reclass_base::old_rules::{OldRule, OldRules};
+use reclass_base::settings::TABLE;
+use reclass_base::value::{Key, Map, Value};
 
 /// A way to render as an old program does.
 #[derive(Debug)]

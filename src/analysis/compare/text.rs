@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::{ExplainedDifference, ProgramComparison};
 use crate::analysis::diff::{NAMED, PROGRAMS, blocks, summary_lines};
-use crate::base::error::inert;
-use crate::base::words::{count, listed};
 use crate::output::style::{Paint, Style};
-use crate::yaml::emit::{EmitOptions, emit};
+use reclass_base::error::inert;
+use reclass_base::words::{count, listed};
+use reclass_yaml::emit::{EmitOptions, emit};
 
 /// The text of a comparison. `named` is the number of names above a block.
 pub fn text(comparison: &ProgramComparison, named: usize, paint: Paint) -> String {

@@ -6,11 +6,11 @@ use rustc_hash::FxHashSet;
 
 use super::data::Difference;
 use crate::analysis::schema::{NodeVerdict, Schemas};
-use crate::base::error::Fault;
-use crate::base::value::Text;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::report::{Level, grouped};
+use reclass_base::error::Fault;
+use reclass_base::value::Text;
 
 /// The schemas of both sides. What is wrong with the schemas themselves is a matter of lint.
 pub(super) type SideSchemas = [Option<Arc<Schemas>>; 2];

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::values::Section;
 use crate::analysis::explain::ValuePlace;
-use crate::base::error::Fault;
-use crate::base::value::{Text, Value};
 use crate::output::report::{Finding, Level};
+use reclass_base::error::Fault;
+use reclass_base::value::{Text, Value};
 
 /// The difference between two states, as in `--output json` and Python. `docs/diff.md` describes it.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -9,10 +9,10 @@ use super::data::{ChangeKind, ItemChange, ValueChange};
 use super::items::ListItem;
 use super::values::{NodeChange, Sameness, Section};
 use crate::analysis::explain::ValuePlace;
-use crate::base::path::join_path;
-use crate::base::source::Site;
-use crate::base::value::{Key, Text, Value};
 use crate::output::redact::Redaction;
+use reclass_base::path::join_path;
+use reclass_base::source::Site;
+use reclass_base::value::{Key, Text, Value};
 
 /// A change and its nodes.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use super::values::equal_or_nan;
 use crate::analysis::explain::ValuePlace;
-use crate::base::pystr::repr;
-use crate::base::value::Value;
+use reclass_base::pystr::repr;
+use reclass_base::value::Value;
 
 /// One item that a list loses or gains.
 #[derive(Clone, Debug)]

@@ -14,11 +14,11 @@ mod values;
 use std::path::Path;
 
 use crate::analysis::survey::node_globs;
-use crate::base::error::{Error, Result};
-use crate::base::parallel::both;
-use crate::base::secrets::Secrets;
-use crate::base::value::{Map, Text, Value};
 use crate::output::redact::Redaction;
+use reclass_base::error::{Error, Result};
+use reclass_base::parallel::both;
+use reclass_base::secrets::Secrets;
+use reclass_base::value::{Map, Text, Value};
 
 pub use data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
 pub(super) use groups::together;

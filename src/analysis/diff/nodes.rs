@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::contracts::{NodeVerdicts, SideSchemas, VerdictPair, verdicts};
 use super::unchanged::OldInputs;
 use super::values::{self, NodeChange};
-use crate::base::error::{Error, Fault, Result};
-use crate::base::parallel;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::progress::WorkUnit;
-use crate::base::value::{Key, Text};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Answer, Computation, Layers, NodeRequest};
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::Sequence;
 use crate::model::merge::Prefixes;
 use crate::model::merge_options::enabled;
+use reclass_base::error::{Error, Fault, Result};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::value::{Key, Text};
 
 #[derive(Debug)]
 pub(in crate::analysis) enum NodeDifference {

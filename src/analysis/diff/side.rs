@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::groups::Group;
 use super::values::Section;
 use crate::analysis::explain::{ValuePlaces, Wanted, environment, places, values_without};
-use crate::base::error::{Error, Fault, Kind, Note, Result};
-use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
-use crate::base::similar;
-use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
 use crate::engine::builder::InventoryBuilder;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
 use crate::storage::fs;
 use crate::storage::git::revision::Revision;
+use reclass_base::error::{Error, Fault, Kind, Note, Result};
+use reclass_base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
+use reclass_base::similar;
+use reclass_base::value::{Key, Map, Value};
 
 /// One side of a comparison.
 #[derive(Debug)]

@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 
 use super::data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
 use crate::analysis::explain::ValuePlace;
-use crate::base::error::{Error, Fault, concise, inert};
-use crate::base::value::Text;
-use crate::base::words::{count, listed};
 use crate::output::brief::{brief, briefs};
 use crate::output::report::Finding;
 use crate::output::style::{Paint, Style};
+use reclass_base::error::{Error, Fault, concise, inert};
+use reclass_base::value::Text;
+use reclass_base::words::{count, listed};
 
 /// Number of names above a block, unless all are requested.
 pub const NAMED: usize = 6;

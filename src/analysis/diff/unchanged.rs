@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::lock::Mutex;
-use crate::base::value::Text;
 use crate::engine::class_names::ClassName;
 use crate::engine::context::{Answer, Computation, EngineContext};
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::Sequence;
 use crate::model::catalog::{CatalogEntry, TreeId};
+use reclass_base::lock::Mutex;
+use reclass_base::value::Text;
 
 /// Compares the inputs of answers with another state.
 pub(in crate::analysis) struct OldInputs<'a> {

@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::items::{ListItem, items, mark_moved};
-use crate::base::stack::grow;
-use crate::base::unordered::equal_unordered;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
+use reclass_base::stack::grow;
+use reclass_base::unordered::equal_unordered;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// A section of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
@@ -70,14 +70,14 @@ impl NodeChange {
 
     /// The key of this change, independent of its position in lists. The change must be split.
     pub(in crate::analysis) fn sameness(&self) -> Sameness {
-        let text = |value: Option<&Value>| value.map_or("-".into(), crate::base::pystr::repr);
+        let text = |value: Option<&Value>| value.map_or("-".into(), reclass_base::pystr::repr);
         let what = match self.items.first() {
             None => format!("{}\0{}", text(self.old.as_ref()), text(self.new.as_ref())),
             Some(item) => format!("{}{}{}", item.added, item.moved, text(self.item(item))),
         };
         let index = |at: usize| self.indexes.contains(&at);
         let keys = self.path.iter().enumerate();
-        let keys = keys.map(|(at, key)| (!index(at)).then(|| crate::base::pystr::repr(&key.0)));
+        let keys = keys.map(|(at, key)| (!index(at)).then(|| reclass_base::pystr::repr(&key.0)));
         (self.section, keys.collect(), what)
     }
 
@@ -230,7 +230,7 @@ impl ValueComparison<'_> {
         let identity = |item: &'v Value| {
             let map = item.as_map()?;
             let values: Option<Vec<String>> =
-                keys.iter().map(|key| Some(crate::base::pystr::repr(map.get(&**key)?))).collect();
+                keys.iter().map(|key| Some(reclass_base::pystr::repr(map.get(&**key)?))).collect();
             Some(values?.join("\0"))
         };
         let index = |items: &'v [Value]| {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::analysis::schema::Description;
-use crate::base::source::Site;
-use crate::base::value::{Text, Value};
+use reclass_base::source::Site;
+use reclass_base::value::{Text, Value};
 
 /// The number of names or places that are named; of the others only the number is given.
 const MOST: usize = 10;

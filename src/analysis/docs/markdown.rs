@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use super::data::{ClassDocs, DocsPlace, DocsPlaces, Documentation, Names, ParameterDocs};
-use crate::base::error::inert;
-use crate::base::value::Text;
 use crate::output::brief::brief;
 use crate::storage::fs::percent_encoded;
+use reclass_base::error::inert;
+use reclass_base::value::Text;
 
 /// Where the name of a class leads.
 #[derive(Clone, Copy)]

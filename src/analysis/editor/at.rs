@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::base::path::join_path;
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text};
 use crate::model::merge::Prefixes;
-use crate::yaml::is_break;
-use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
+use reclass_base::path::join_path;
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text};
+use reclass_yaml::is_break;
+use reclass_yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A thing that has an answer in the inventory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -324,7 +324,7 @@ fn holds(range: &Range<usize>, offset: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Map;
+    use reclass_base::value::Map;
 
     /// The thing at the mark `$0`.
     fn at_mark(text: &str) -> Option<Item> {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use crate::analysis::editor::names::InventoryNames;
 use crate::analysis::schema::{Description, Schemas};
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::NodeRequest;
 use crate::model::layer::Layer;
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 use crate::output::redact::Redaction;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::value::{Key, Text, Value};
 
 /// The place of a key that is not finished.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ pub(super) fn mapping(slot: &Slot) -> Option<&MapSlot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Map;
+    use reclass_base::value::Map;
 
     #[test]
     fn the_path_of_a_key_that_is_written() {

@@ -7,11 +7,6 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::survey::{Survey, SurveyedFile};
-use crate::base::path::join_path;
-use crate::base::pattern::PathPattern;
-use crate::base::settings::Settings;
-use crate::base::source::FileId;
-use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::context::NodeRequest;
 use crate::engine::sequence::IncludedBy;
@@ -20,6 +15,11 @@ use crate::model::layer::{ClassEntry, Layer, absolute_names};
 use crate::model::template::Template;
 use crate::model::visit;
 use crate::storage::fs::display;
+use reclass_base::path::join_path;
+use reclass_base::pattern::PathPattern;
+use reclass_base::settings::Settings;
+use reclass_base::source::FileId;
+use reclass_base::value::{Key, Text};
 
 /// All nodes, classes and files.
 #[derive(Clone, Default, Debug)]

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::analysis::editor::keys::{below, mapping, plain};
 use crate::analysis::editor::names::InventoryNames;
-use crate::base::path::{join_path, split_path};
-use crate::base::value::{Key, Value};
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
+use reclass_base::path::{join_path, split_path};
+use reclass_base::value::{Key, Value};
 
 /// A key of a file that other files override.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,7 +100,7 @@ impl OverrideWalk<'_> {
                 self.found.push(OverriddenKey { path, export: self.export, classes, nodes });
             }
             if let Some(map) = mapping(slot).filter(|_| !inner.is_empty()) {
-                crate::base::stack::grow(|| self.visit(map, &inner));
+                reclass_base::stack::grow(|| self.visit(map, &inner));
             }
             self.path.pop();
         }

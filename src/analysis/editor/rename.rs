@@ -13,14 +13,6 @@ use crate::analysis::editor::at::offset_of;
 use crate::analysis::list::{Bearing, NodeFilter, references};
 use crate::analysis::schema::Schemas;
 use crate::analysis::survey::{Survey, SurveyedFile};
-use crate::base::error::concise;
-use crate::base::parallel::each;
-use crate::base::path::split_path;
-use crate::base::pattern::push_escaped;
-use crate::base::secrets::Secrets;
-use crate::base::source::{Origin, Span};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::Computation;
@@ -28,8 +20,16 @@ use crate::evaluate::Locate as _;
 use crate::model::layer::{ClassEntry, absolute_names};
 use crate::model::merge::Prefixes;
 use crate::storage::fs;
-use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
-use crate::yaml::parse_value;
+use reclass_base::error::concise;
+use reclass_base::parallel::each;
+use reclass_base::path::split_path;
+use reclass_base::pattern::push_escaped;
+use reclass_base::secrets::Secrets;
+use reclass_base::source::{Origin, Span};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
+use reclass_yaml::outline::{NodeForm, Outline, OutlineNode};
+use reclass_yaml::parse_value;
 
 /// The edits of texts, and the file that moves.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -1,11 +1,11 @@
 //! The parameters of a node as an editor may show them.
 
 use crate::analysis::explain::{ValuePlaces, shown};
-use crate::base::value::Value;
 use crate::engine::Inventory;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::NodeRequest;
 use crate::output::redact::Redaction;
+use reclass_base::value::Value;
 
 /// The parameters in the answer for a node with hidden secrets. `None` if its layers are not known any more.
 pub fn shown_parameters(inventory: &Inventory, info: &NodeInfo, redaction: &Redaction) -> Option<Value> {

@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
-use crate::base::error::{Fault, Kind};
-use crate::base::settings::Settings;
-use crate::base::size::ValueSize;
-use crate::base::source::Origin;
-use crate::base::value::Value;
 use crate::model::template::Template;
 use crate::model::visit::references as each;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::settings::Settings;
+use reclass_base::size::ValueSize;
+use reclass_base::source::Origin;
+use reclass_base::value::Value;
 
 /// The remaining budget in values, shared by everything that contributes to one explanation.
 #[derive(Clone, Debug)]

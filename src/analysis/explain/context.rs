@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use super::budget::Budget;
 use super::data::{ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace};
 use super::place::ValuePlaces;
-use crate::base::error::Link;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass};
-use crate::yaml::compose::{Data, compose};
+use reclass_base::error::Link;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::Text;
+use reclass_yaml::compose::{Data, compose};
 
 /// The environment of a node.
 pub fn environment(

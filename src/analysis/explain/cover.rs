@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
 use super::explainer::{Wanted, values_without};
 use super::place::ValuePlaces;
-use crate::base::error::Kind;
-use crate::base::secrets::MASK;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
+use reclass_base::error::Kind;
+use reclass_base::secrets::MASK;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// The value at a path of a node with hidden secrets. What depends on a secret is hidden with it: all, if nobody knows
 /// the layers. The whole of a section has no path, so its keys are looked at.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::analysis::schema::Description;
-use crate::base::error::{Fault, Link};
-use crate::base::path::KeyPath;
-use crate::base::source::{Origin, Site};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::evaluate::{Effect, ItemEffect};
+use reclass_base::error::{Fault, Link};
+use reclass_base::path::KeyPath;
+use reclass_base::source::{Origin, Site};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// The provenance of everything requested. `docs/explain.md` describes its form as JSON. Secrets are masked.
 #[derive(Clone, Default, Debug, Serialize)]

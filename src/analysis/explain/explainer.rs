@@ -11,16 +11,16 @@ use super::data::{ValuePlace, ValueTrace};
 use super::place::ValuePlaces;
 use super::references::Answered;
 use super::steps::Folded;
-use crate::base::path::{KeyPath, join_path};
-use crate::base::pattern::PathPattern;
-use crate::base::secrets::Secrets;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
 use crate::evaluate::{Evaluator, Found, Mode, References, Root, Whnf, without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::path::{KeyPath, join_path};
+use reclass_base::pattern::PathPattern;
+use reclass_base::secrets::Secrets;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// Explains one node's parameters, or its exports.
 pub struct Explainer<'a> {

@@ -16,13 +16,6 @@ use super::cover::TraceCover;
 use super::data::Leaf;
 use super::explainer::Explainer;
 use super::steps::LayerStep;
-use crate::base::error::{Error, Fault, Result};
-use crate::base::lock::Mutex;
-use crate::base::path::KeyPath;
-use crate::base::secrets::Cover;
-use crate::base::size::TEXT_UNIT;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text};
 use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
 use crate::engine::prefix::Prefix;
@@ -32,6 +25,13 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 use crate::output::redact::Redaction;
 use crate::output::written::written;
+use reclass_base::error::{Error, Fault, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::path::KeyPath;
+use reclass_base::secrets::Cover;
+use reclass_base::size::TEXT_UNIT;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text};
 
 /// A leaf of a node. Secrets are masked, but for the values of steps that their paths hide, which most nodes share:
 /// whoever shows them masks them.

@@ -5,10 +5,10 @@ use rustc_hash::FxHashSet;
 
 use super::explainer::Explainer;
 use super::parts::{Below, below, leaf};
-use crate::base::pattern::{PathPattern, Progress};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::evaluate::{Child, Found, Whnf};
+use reclass_base::pattern::{PathPattern, Progress};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// A walk through the parameters or the exports of a node.
 struct PatternSearch<'p> {

@@ -21,17 +21,17 @@ mod text;
 use rustc_hash::FxHashSet;
 
 use crate::analysis::schema::Schemas;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::pattern::{Glob, PathPattern, is_wild};
-use crate::base::secrets::Secrets;
-use crate::base::similar;
-use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::answer::{NodeInfo, Request};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::exports::OtherNodes;
 use crate::output::redact::Redaction;
 use budget::Budget;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::pattern::{Glob, PathPattern, is_wild};
+use reclass_base::secrets::Secrets;
+use reclass_base::similar;
+use reclass_base::value::{Key, Text};
 
 pub use crate::analysis::schema::Description;
 pub use crate::evaluate::{Effect, ItemEffect};

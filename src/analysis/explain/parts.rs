@@ -6,13 +6,13 @@ use rustc_hash::FxHashSet;
 
 use super::data::{Leaf, ReferencePlace, ValuePart, ValuePlace};
 use super::explainer::Explainer;
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::engine::sequence::AUTOMATIC;
 use crate::evaluate::{Child, Found, Whnf};
 use crate::model::slot::Slot;
 use crate::output::written::written;
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// A reference whose value is a container.
 struct ContainerReference {

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use super::budget::Budget;
 use super::data::{ApplicationTrace, ValuePlace};
-use crate::base::source::{FileId, Origin, Site};
-use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::sequence::{IncludedBy, IncludedFile};
 use crate::evaluate::Locate as _;
+use reclass_base::source::{FileId, Origin, Site};
+use reclass_base::value::Text;
 
 /// The places of one node.
 pub struct ValuePlaces<'a> {

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::data::{QueryAnswer, ReferenceTrace, ValuePlace};
 use super::explainer::{Explainer, MAX_DEPTH};
 use super::place::ValuePlaces;
-use crate::base::path::{KeyPath, list_index};
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::context::NodeRequest;
 use crate::engine::exports::QueryRecord;
 use crate::evaluate::{Found, TracedReference, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Template};
+use reclass_base::path::{KeyPath, list_index};
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 impl Explainer<'_> {
     /// The references of a text with their values. Other slots have none.

@@ -14,12 +14,6 @@ use rustc_hash::FxHashMap;
 use super::data::{ItemTrace, Leaf, MergeOptionTrace, Step, ValuePlace, ValueTrace};
 use super::explainer::{Explainer, MAX_DEPTH};
 use super::parts::default_layer;
-use crate::base::error::Fault;
-use crate::base::path::KeyPath;
-use crate::base::secrets::Cover;
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Layers;
 use crate::evaluate::{
     Effect, Evaluator, FoldStep, FoldTrace, Found, ItemStep, Mode, Root, Run, Stop, Whnf, slot_without,
@@ -28,6 +22,12 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::merge_options::PathRules;
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 use crate::output::written::written;
+use reclass_base::error::Fault;
+use reclass_base::path::KeyPath;
+use reclass_base::secrets::Cover;
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// The effects of the layers on a leaf, and the names in its value.
 pub(super) struct TracedLeaf {
@@ -292,7 +292,7 @@ impl<'a> Explainer<'a> {
     fn grain(&self, path: &[Key]) -> Option<ValueTrace> {
         let grains = self.places.layers().extra.grains.as_ref()?;
         let (first, rest) = path.split_first()?;
-        let segments: Vec<Text> = rest.iter().map(|key| crate::base::pystr::str(&key.0).into()).collect();
+        let segments: Vec<Text> = rest.iter().map(|key| reclass_base::pystr::str(&key.0).into()).collect();
         let value = grains.has_key(first.as_str()?).then(|| grains.value(&segments))?.cloned();
         let place = self.places.of(Origin::NONE, grains.source);
         let step = value.as_ref().map(|value| Step {

@@ -7,13 +7,13 @@ use super::data::{
     ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation, ItemTrace, QueryAnswer, ReferencePlace,
     ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
-use crate::base::error::inert;
-use crate::base::secrets::MASK;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::evaluate::{Effect, ItemEffect};
 use crate::output::brief::{brief, briefs, whole};
 use crate::output::style::{Paint, Style};
+use reclass_base::error::inert;
+use reclass_base::secrets::MASK;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// The text of an explanation.
 pub fn explanation(explanation: &Explanation, paint: Paint) -> String {

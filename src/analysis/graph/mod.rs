@@ -11,13 +11,13 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::survey::{ClassFiles, Survey, Surveyed, SurveyedFile, chosen_nodes};
-use crate::base::error::Result;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Text;
 use crate::engine::Inventory;
 use crate::engine::files::Version;
 use crate::engine::sequence::IncludedBy;
 use crate::model::layer::Layer;
+use reclass_base::error::Result;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::Text;
 
 pub use page::{PageData, PageOptions, data, error_html, html};
 pub use picture::{dot, mermaid};

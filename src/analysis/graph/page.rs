@@ -16,12 +16,6 @@ use crate::analysis::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export
 use crate::analysis::lint::rule;
 use crate::analysis::schema::Schemas;
 use crate::analysis::survey::{Survey, Surveyed, chosen_nodes};
-use crate::base::base64;
-use crate::base::error::{Error, Fault, Result, concise, inert};
-use crate::base::parallel;
-use crate::base::progress::{WorkCount, WorkUnit};
-use crate::base::source::{FileId, Site};
-use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::engine::sequence::IncludedBy;
@@ -34,6 +28,12 @@ use crate::output::brief::brief;
 use crate::output::redact::Redaction;
 use crate::output::report::{Finding, Level, to_json_line};
 use crate::storage::git::WorkTree;
+use reclass_base::base64;
+use reclass_base::error::{Error, Fault, Result, concise, inert};
+use reclass_base::parallel;
+use reclass_base::progress::{WorkCount, WorkUnit};
+use reclass_base::source::{FileId, Site};
+use reclass_base::value::{Key, Text, Value};
 
 /// The page, with placeholders.
 const PAGE: &str = include_str!("page.html");
@@ -467,7 +467,7 @@ impl Maker<'_> {
                     let Operand::Parameter(segments) = &test.operand else { continue };
                     let keys: Vec<Key> = segments.iter().cloned().map(Key::from).collect();
                     let target = tables.segments(segments);
-                    let text = crate::base::path::join_path(&keys, &computation.settings.delimiter);
+                    let text = reclass_base::path::join_path(&keys, &computation.settings.delimiter);
                     rows.push((Some(within), Some(target), inert(&format!("self:{text}")), place));
                 }
             });

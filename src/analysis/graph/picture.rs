@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use indexmap::{IndexMap, IndexSet};
 
 use super::{FileKind, Graph};
-use crate::base::error::inert;
+use reclass_base::error::inert;
 
 /// The name of a file.
 type Name<'g> = (FileKind, &'g str);

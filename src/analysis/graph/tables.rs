@@ -10,18 +10,18 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
 use crate::analysis::explain::{Branches, ExplainedLeaf, LayerStep, Leaf, LeafBranch, default_layer};
-use crate::base::error::inert;
-use crate::base::path::join_path;
-use crate::base::settings::Settings;
-use crate::base::source::{Origin, Site};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Computation;
 use crate::model::merge::Prefixes;
 use crate::model::slot::Slot;
 use crate::model::template::{self, Parsed, Part, Template};
 use crate::output::brief::{brief, whole};
 use crate::output::redact::Redaction;
+use reclass_base::error::inert;
+use reclass_base::path::join_path;
+use reclass_base::settings::Settings;
+use reclass_base::source::{Origin, Site};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// Distinct items in the order of their first use.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::analysis::diff::{Difference, NodeProblems, Section, ValueChange};
-use crate::base::error::by_problem;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::value::{Text, Value};
+use reclass_base::error::by_problem;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::value::{Text, Value};
 
 /// What a change or a place touches, as in `--output json` and Python. `docs/fleet.md` describes it.
 #[derive(Clone, Debug, Serialize)]

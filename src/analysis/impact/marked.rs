@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use crate::analysis::editor::entries;
-use crate::base::pattern::{PathPattern, Progress};
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::model::merge::Prefixes;
-use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
-use crate::yaml::parse_value;
+use reclass_base::pattern::{PathPattern, Progress};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
+use reclass_yaml::outline::{NodeForm, Outline, OutlineNode};
+use reclass_yaml::parse_value;
 
 /// The values to replace.
 #[derive(Clone, Copy)]
@@ -162,7 +162,7 @@ impl Marker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::value::Map;
+    use reclass_base::value::Map;
 
     fn mark(text: &str, selection: &MarkedValues<'_>) -> Option<String> {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;

@@ -11,8 +11,8 @@ mod text;
 
 use crate::analysis::diff::{self, OwnOptions, Side};
 use crate::analysis::survey::Survey;
-use crate::base::error::Result;
-use crate::base::value::Map;
+use reclass_base::error::Result;
+use reclass_base::value::Map;
 
 pub use data::{BrokenNodes, Impact};
 pub use subject::ImpactSubject;

@@ -8,15 +8,15 @@ use rustc_hash::FxHashSet;
 use super::marked::{MarkedValues, marked};
 use crate::analysis::list::{self, NodeFilter, What, unmatched};
 use crate::analysis::survey::{Survey, SurveyedFile};
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::pattern::{Glob, PathPattern};
-use crate::base::source::Origin;
-use crate::base::value::Text;
 use crate::engine::Inventory;
 use crate::engine::context::Computation;
 use crate::evaluate::site;
 use crate::output::redact::Redaction;
 use crate::storage::fs::real;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::pattern::{Glob, PathPattern};
+use reclass_base::source::Origin;
+use reclass_base::value::Text;
 
 /// A place of a file, or a name.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,10 +6,10 @@ use indexmap::IndexMap;
 
 use super::data::Impact;
 use crate::analysis::diff::{self, Difference, ValueChange};
-use crate::base::error::inert;
-use crate::base::value::Text;
-use crate::base::words::{count, listed};
 use crate::output::style::Paint;
+use reclass_base::error::inert;
+use reclass_base::value::Text;
+use reclass_base::words::{count, listed};
 
 /// The greatest length of a comment in bytes. GitHub refuses comments of more than 65,536 characters.
 const LARGEST: usize = 60_000;

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::selection::CodeSelection;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::value::{Map, Value};
 use crate::output::report::{Finding, to_json};
 use crate::storage::fs;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::value::{Map, Value};
 
 /// The version of the format.
 const VERSION: u32 = 1;

@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 
 use super::linter::{Linter, lint_fault};
 use crate::analysis::schema::{FoundViolations, NodeVerdict, Schemas};
-use crate::base::error::{Error, Fault};
-use crate::base::parallel;
-use crate::base::progress::WorkUnit;
-use crate::base::source::Site;
-use crate::base::value::Key;
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
+use reclass_base::error::{Error, Fault};
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
+use reclass_base::source::Site;
+use reclass_base::value::Key;
 
 /// The schemas, and what breaks them.
 #[derive(Default)]

@@ -2,15 +2,15 @@
 
 use super::linter::{Linter, lint_fault};
 use crate::analysis::survey::SurveyedFile;
-use crate::base::error::Fault;
-use crate::base::secrets::Cover;
-use crate::base::source::{FileId, Origin, Site, Span};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::engine::files::duplicate_keys;
 use crate::model::layer::{keys_with_same_text, unknown_sections};
 use crate::model::merge_options::enabled;
-use crate::yaml::compose::{Data, Document, Node, compose};
+use reclass_base::error::Fault;
+use reclass_base::secrets::Cover;
+use reclass_base::source::{FileId, Origin, Site, Span};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
+use reclass_yaml::compose::{Data, Document, Node, compose};
 
 /// The text of one file.
 pub struct FileText<'a> {
@@ -94,7 +94,7 @@ impl<'a> FileText<'a> {
                     let value = &entry.key.0;
                     self.scalars.push(scalar(value, entry.key_index, ScalarRole::Key));
                     // Prefixes are not part of the name.
-                    let name = crate::base::pystr::str(value);
+                    let name = reclass_base::pystr::str(value);
                     let below = Key::from(self.linter.prefixes.name(&name));
                     let hidden = self.linter.secrets.below(secret, &below);
                     grow(|| self.collect(&entry.value, ScalarRole::Value, (&below, hidden, in_list)));

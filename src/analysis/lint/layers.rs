@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::linter::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::{Key, Value};
 use crate::model::layer::Layer;
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::{Key, Value};
 
 /// A key with a prefix.
 pub struct Prefixed {

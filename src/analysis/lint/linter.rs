@@ -8,14 +8,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::contracts::Contracts;
 use super::plain::Plain;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
-use crate::base::error::{Fault, Kind, Warning};
-use crate::base::parallel;
-use crate::base::pattern::{Glob, chosen};
-use crate::base::progress::WorkUnit;
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Site};
-use crate::base::value::{Key, Text};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, EngineContext};
 use crate::engine::exports::QueryRecord;
@@ -27,6 +19,14 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::merge_options::{Declaration, of_settings};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::error::{Fault, Kind, Warning};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::source::{FileId, Origin, Site};
+use reclass_base::value::{Key, Text};
 
 /// Checks one state of an inventory.
 pub struct Linter<'a> {

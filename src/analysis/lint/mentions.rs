@@ -5,10 +5,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linter::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
-use crate::base::source::FileId;
-use crate::base::stack::grow;
-use crate::base::value::Key;
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::source::FileId;
+use reclass_base::stack::grow;
+use reclass_base::value::Key;
 
 /// The files that have something at a path: a value, or in place of a container of it a value that is no
 /// mapping. They are those for which [`MapSlot::at`] finds a slot.

@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 
 use super::linter::Linter;
 use crate::analysis::survey::Surveyed;
-use crate::base::value::Key;
 use crate::model::layer::Layer;
 use crate::model::merge_options::{PathRules, enabled};
 use crate::model::slot::Slot;
+use reclass_base::value::Key;
 
 /// Visits the lists of all layers, each layer once, with the path and the rules of a list; a reference may bring
 /// one. Nodes have layers of their own if they have other declarations.

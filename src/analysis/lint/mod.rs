@@ -26,13 +26,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::editor::InventoryNames;
 use crate::analysis::survey::{SurveyedFile, node_globs};
-use crate::base::error::{Error, Fault, Kind, Result, Warning};
-use crate::base::parallel;
-use crate::base::progress::WorkUnit;
-use crate::base::settings::unknown_word;
-use crate::base::value::{Map, Text, Value};
 use crate::engine::Inventory;
 use crate::output::report::{Finding, Level, grouped};
+use reclass_base::error::{Error, Fault, Kind, Result, Warning};
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
+use reclass_base::settings::unknown_word;
+use reclass_base::value::{Map, Text, Value};
 
 pub use baseline::{Baseline, BaselineEntry, BaselinePath};
 use file_text::FileText;
@@ -273,7 +273,7 @@ impl Levels {
             }
         };
         for (code, level) in map.iter() {
-            let code = crate::base::pystr::str(&code.0);
+            let code = reclass_base::pystr::str(&code.0);
             if !codes().any(|known| known == code) {
                 let similar = similar_code(&code).map(str::to_owned);
                 faults.push(Fault::new(Kind::UnknownRule { name: code, similar }));
@@ -282,7 +282,7 @@ impl Levels {
             // YAML reads a bare `off` as false.
             let word = match level {
                 Value::Bool(false) => "off".to_owned(),
-                other => crate::base::pystr::str(other),
+                other => reclass_base::pystr::str(other),
             };
             match Level::from_name(&word) {
                 Some(level) => drop(changed.insert(code, level)),

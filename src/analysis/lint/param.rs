@@ -4,15 +4,15 @@ use rustc_hash::FxHashMap;
 
 use super::linter::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
-use crate::base::pystr;
-use crate::base::source::{Origin, Site};
-use crate::base::value::{Key, Text};
 use crate::evaluate::site;
 use crate::model::layer::ClassEntry;
 use crate::model::query::Query;
 use crate::model::slot::Slot;
 use crate::model::template::{Reference, Template};
 use crate::model::visit;
+use reclass_base::pystr;
+use reclass_base::source::{Origin, Site};
+use reclass_base::value::{Key, Text};
 
 /// The key whose entries exist for references.
 pub const PARAM: &str = "_param";

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::survey::Survey;
-use crate::base::pattern::Glob;
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Parsed, Part, Reference, parse};
 use crate::model::visit;
-use crate::yaml::parse_value;
+use reclass_base::pattern::Glob;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::value::{Key, Text, Value};
+use reclass_yaml::parse_value;
 
 use super::param::{PARAM, entries_of};
 
@@ -108,7 +108,7 @@ impl Plain {
         match value {
             Value::Str(text) => self.looks_secret_text(text.trim(), own),
             Value::Binary(bytes) => own && bytes.len() >= SHORTEST,
-            Value::Int(_) | Value::BigInt(_) => own && crate::base::pystr::str(value).len() >= SHORTEST,
+            Value::Int(_) | Value::BigInt(_) => own && reclass_base::pystr::str(value).len() >= SHORTEST,
             _ => false,
         }
     }

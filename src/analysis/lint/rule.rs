@@ -2,8 +2,8 @@
 
 use super::file_text::FileText;
 use super::linter::Linter;
-use crate::base::error::Fault;
 use crate::output::report::Level;
+use reclass_base::error::Fault;
 
 /// One rule.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A selection turns the codes that a user names into the codes that are looked for.
 
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::pattern::Glob;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::pattern::Glob;
 
 use super::rules::{codes, similar_code};
 

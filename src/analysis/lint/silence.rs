@@ -8,11 +8,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::Fault;
-use crate::base::stack::grow;
 use crate::engine::Inventory;
-use crate::yaml::compose::compose;
-use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
+use reclass_base::error::Fault;
+use reclass_base::stack::grow;
+use reclass_yaml::compose::compose;
+use reclass_yaml::outline::{NodeForm, Outline, OutlineNode};
 
 use super::OptionsFile;
 use super::rules::rule;

@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use super::linter::Linter;
 use super::param::MOST_SIMILAR;
 use crate::analysis::survey::ClassFiles;
-use crate::base::error::{Fault, Kind};
-use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::value::Text;
 
 /// Checks the lists of all class files that no node uses, or may use.
 pub fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
@@ -101,7 +101,7 @@ impl<'l> Walk<'_, 'l> {
         let is_sought = self.similar.len() < MOST_SIMILAR;
         let known = self.similar.entry(entry.lookup.clone());
         let similar = known.or_insert_with_key(|name| {
-            let similar = || crate::base::similar::class(name, self.classes.names());
+            let similar = || reclass_base::similar::class(name, self.classes.names());
             is_sought.then(similar).flatten().map(str::to_owned)
         });
         let name_of = |at: &usize| self.linter.survey.files.get(*at).map(|file| &*file.name);

@@ -1,9 +1,9 @@
 //! Selects the paths of a file by patterns: the paths that match, and everything below them.
 
-use crate::base::pattern::{PathPattern, Progress};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
 use crate::model::slot::{MapSlot, Slot};
+use reclass_base::pattern::{PathPattern, Progress};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// The state of patterns after some keys of a path.
 enum Choice<'p> {

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::{Survey, SurveyedFile};
-use crate::base::error::{Fault, Kind};
-use crate::base::pattern::{Glob, chosen};
-use crate::base::value::Text;
 use crate::engine::Inventory;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::value::Text;
 
 /// A class or an application.
 #[derive(Clone, Debug, Serialize)]

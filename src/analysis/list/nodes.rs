@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::analysis::explain::has_parameter;
 use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::pattern::{Glob, chosen};
-use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::context::Computation;
 use crate::model::layer::Layer;
 use crate::storage::fs::real;
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::value::{Text, Value};
 
 /// The rows of a listing.
 #[derive(Clone, Debug)]
@@ -212,7 +212,8 @@ fn node_row(
         return None;
     }
     let environment = node.environment();
-    if !filter.environments.is_empty() && !any(&filter.environments, &crate::base::pystr::str(&environment)) {
+    if !filter.environments.is_empty() && !any(&filter.environments, &reclass_base::pystr::str(&environment))
+    {
         return None;
     }
     let has = |node: &Surveyed| {

@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::choice::chosen_leaves;
 use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::Survey;
-use crate::base::path::join_path;
-use crate::base::pattern::PathPattern;
-use crate::base::source::Site;
-use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::output::redact::Redaction;
+use reclass_base::path::join_path;
+use reclass_base::pattern::PathPattern;
+use reclass_base::source::Site;
+use reclass_base::value::{Text, Value};
 
 /// A path of the parameters.
 #[derive(Clone, Debug, Serialize)]

@@ -8,12 +8,6 @@ use serde::Serialize;
 
 use super::nodes::{ListedRows, NodeFilter, Rows, SelectedNodes};
 use crate::analysis::survey::Survey;
-use crate::base::error::Result;
-use crate::base::path::join_path;
-use crate::base::path::split_path;
-use crate::base::pattern::{Glob, PathPattern, push_escaped};
-use crate::base::source::{Origin, Site};
-use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::context::Computation;
 use crate::evaluate::{PartSites, site};
@@ -21,6 +15,12 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
 use crate::model::visit;
+use reclass_base::error::Result;
+use reclass_base::path::join_path;
+use reclass_base::path::split_path;
+use reclass_base::pattern::{Glob, PathPattern, push_escaped};
+use reclass_base::source::{Origin, Site};
+use reclass_base::value::{Key, Text};
 
 /// The relation between a reference and the requested path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -4,12 +4,12 @@ use super::names::{NameRow, applications, classes};
 use super::nodes::{ListedRows, NodeFilter, nodes};
 use super::parameters::parameters;
 use super::references::references;
-use crate::base::error::{Fault, Kind, Result, article};
-use crate::base::pattern::{Glob, is_wild};
-use crate::base::pystr;
-use crate::base::similar;
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
+use reclass_base::error::{Fault, Kind, Result, article};
+use reclass_base::pattern::{Glob, is_wild};
+use reclass_base::pystr;
+use reclass_base::similar;
 
 /// The kind of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

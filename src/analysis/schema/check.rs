@@ -12,14 +12,14 @@ use super::instance::{entry, json, keys};
 use super::items::set_indexes;
 use super::sentence::{keyword, leaves, names, part, sentence, similar, similar_key};
 use super::verdict::{BrokenParameter, FoundViolations, NodeVerdict, Violation};
-use crate::base::error::{Error, Fault};
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
-use crate::base::source::Site;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value, WeakContainer};
 use crate::engine::answer::NodeInfo;
 use crate::engine::schema_files::SchemaFiles;
+use reclass_base::error::{Error, Fault};
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
+use reclass_base::source::Site;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value, WeakContainer};
 
 /// The schemas of an inventory.
 #[derive(Debug)]

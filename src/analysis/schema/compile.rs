@@ -12,13 +12,13 @@ use serde_json::Value as Json;
 use super::document::{SCHEME, SchemaDocument, joined};
 use super::keywords;
 use super::sentence::{leaves, names, part, sentence};
-use crate::base::error::{Error, Fault};
-use crate::base::pattern::Glob;
-use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
-use crate::base::stack::grow;
 use crate::engine::schema_files::SchemaFiles;
 use crate::storage::fs::percent_decoded;
+use reclass_base::error::{Error, Fault};
+use reclass_base::pattern::Glob;
+use reclass_base::secrets::Secrets;
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
 
 /// The schema of one parameter.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use super::instance::{has_secret, keys, name};
 use super::keywords::each;
 use super::verdict::Description;
 use super::verdict::Violation;
-use crate::base::secrets::{Cover, Secrets};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
+use reclass_base::secrets::{Cover, Secrets};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Value};
 
 /// The most parts of schemas that are looked at for one value.
 const MOST: usize = 200;

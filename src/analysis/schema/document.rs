@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::instance::json;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::pystr;
-use crate::base::settings::Settings;
-use crate::base::source::Site;
 use crate::engine::schema_files::SchemaFile;
 use crate::storage::fs;
-use crate::yaml::compose::{Data, Document, DocumentLimits, Node, compose_within};
-use crate::yaml::to_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::pystr;
+use reclass_base::settings::Settings;
+use reclass_base::source::Site;
+use reclass_yaml::compose::{Data, Document, DocumentLimits, Node, compose_within};
+use reclass_yaml::to_value;
 
 /// A schema as it is written.
 #[derive(Debug)]

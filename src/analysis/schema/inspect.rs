@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::check::Schemas;
-use crate::base::error::Result;
-use crate::base::settings::Settings;
 use crate::engine::context::Computation;
 use crate::engine::inputs::Inputs;
+use reclass_base::error::Result;
+use reclass_base::settings::Settings;
 
 impl Schemas {
     /// The schemas in a computation; `None` if the inventory has none.

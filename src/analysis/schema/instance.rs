@@ -2,10 +2,10 @@
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
-use crate::base::pystr;
-use crate::base::secrets::{Cover, Secrets};
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
+use reclass_base::pystr;
+use reclass_base::secrets::{Cover, Secrets};
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Value};
 
 /// A value as JSON. Keys, dates, binary data and numbers that JSON lacks are texts, as `str` of Python writes them;
 /// sets and pairs are lists. Of keys that become equal, the last one counts.

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::compile::SchemaSet;
 use super::document::segments;
-use crate::base::stack::grow;
+use reclass_base::stack::grow;
 
 /// Corrects the indexes in an error and its causes. `known` is the number of steps into the value that the error around
 /// it has, and `moved` the depths of the indexes among these that are behind a tuple, with its length.

@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 
 use super::compile::SchemaSet;
 use super::document::{SchemaDocument, joined};
-use crate::base::error::{Error, Fault, Kind};
-use crate::base::similar::nearest;
-use crate::base::stack::grow;
+use reclass_base::error::{Error, Fault, Kind};
+use reclass_base::similar::nearest;
+use reclass_base::stack::grow;
 
 /// Keywords with one schema that the value itself must fit.
 const IN_PLACE: [&str; 4] = ["not", "if", "then", "else"];

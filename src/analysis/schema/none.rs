@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::verdict::{Description, NodeVerdict};
-use crate::base::error::{Fault, Result};
-use crate::base::secrets::Secrets;
-use crate::base::source::Site;
-use crate::base::value::{Key, Text};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
+use reclass_base::error::{Fault, Result};
+use reclass_base::secrets::Secrets;
+use reclass_base::source::Site;
+use reclass_base::value::{Key, Text};
 
 /// No schemas.
 #[derive(Debug)]

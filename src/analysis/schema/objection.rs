@@ -6,9 +6,9 @@ use super::check::Schemas;
 use super::compile::SchemaPart;
 use super::instance::name;
 use super::verdict::NodeVerdict;
-use crate::base::source::Site;
-use crate::base::value::Text;
 use crate::engine::answer::NodeInfo;
+use reclass_base::source::Site;
+use reclass_base::value::Text;
 
 impl Schemas {
     /// The reason against a new name for the last of these keys, as a sentence for people: a schema of the node

@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 
 use super::compile::SchemaSet;
 use super::instance::has_secret;
-use crate::base::error::article;
-use crate::base::similar::nearest;
-use crate::base::value::Key;
-use crate::base::words::count;
+use reclass_base::error::article;
+use reclass_base::similar::nearest;
+use reclass_base::value::Key;
+use reclass_base::words::count;
 
 /// The errors of a tree that say something themselves.
 pub(super) fn leaves<'e, 's, 'v>(
@@ -24,10 +24,10 @@ pub(super) fn leaves<'e, 's, 'v>(
         | ErrorKind::ContentSchema
             if !error.causes.is_empty() =>
         {
-            crate::base::stack::grow(|| error.causes.iter().for_each(|cause| leaves(cause, found)));
+            reclass_base::stack::grow(|| error.causes.iter().for_each(|cause| leaves(cause, found)));
         }
         ErrorKind::AnyOf | ErrorKind::OneOf(None) => match meant(error).as_slice() {
-            [one] => crate::base::stack::grow(|| leaves(one, found)),
+            [one] => reclass_base::stack::grow(|| leaves(one, found)),
             _ => found.push(error),
         },
         _ => found.push(error),

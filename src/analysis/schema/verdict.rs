@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::value::Key;
+use reclass_base::value::Key;
 
 /// Something in a value that breaks a schema.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::analysis::explain::ValuePlace;
-use crate::base::error::{Fault, Kind};
-use crate::base::source::Site;
-use crate::base::value::{Text, Value};
 use crate::output::brief::{brief, briefs};
 use crate::output::report::{Finding, Level};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::source::Site;
+use reclass_base::value::{Text, Value};
 
 /// The results of all tests, in the order of the files. Secrets are masked.
 #[derive(Clone, Default, Debug, Serialize)]

@@ -1,12 +1,12 @@
 //! Finds the value at a path of a test in the answer for a node, and hides secrets in it.
 
 use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, shown};
-use crate::base::path::{join_path, list_index, split_path};
-use crate::base::pystr;
-use crate::base::similar;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::output::redact::Redaction;
+use reclass_base::path::{join_path, list_index, split_path};
+use reclass_base::pystr;
+use reclass_base::similar;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// A part of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

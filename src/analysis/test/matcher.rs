@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use fancy_regex::Regex;
 
-use crate::base::pystr;
-use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
+use reclass_base::pystr;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Map, Text, Value};
 
 /// The names of all matchers.
 pub(super) const MATCHERS: [&str; 10] =
@@ -210,7 +210,7 @@ fn compare(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_value;
+    use reclass_yaml::parse_value;
 
     fn value(text: &str) -> Value {
         parse_value(text).expect("YAML")
@@ -257,7 +257,7 @@ mod tests {
         let (expected, got) = (value("{a: {b: 1, c: 2}, d: 3}"), value("{d: 3, a: {c: 4, b: 1, e: 5}}"));
         let misses = differences("", &[], Some(&expected), Some(&got));
         let paths: Vec<String> =
-            misses.iter().map(|miss| crate::base::path::join_path(&miss.path, ":")).collect();
+            misses.iter().map(|miss| reclass_base::path::join_path(&miss.path, ":")).collect();
         assert_eq!(paths, ["a:c", "a:e"]);
         assert!(equal(&value("{a: 1, b: 2}"), &value("{b: 2, a: 1}")));
         assert!(!equal(&value("1"), &value("true")));

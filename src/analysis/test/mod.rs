@@ -16,10 +16,10 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::error::{Error, Fault, Kind, Note, Result};
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 use crate::storage::fs;
+use reclass_base::error::{Error, Fault, Kind, Note, Result};
 
 pub use data::{MOST_FAILURES, StoppedRun, TestFailure, TestReport, TestResult, TestState};
 pub use junit::junit;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use crate::analysis::test::lookup::ValuePath;
 use crate::analysis::test::matcher::{MATCHERS, Matcher, TYPES, number};
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::pystr;
-use crate::base::settings::Settings;
-use crate::base::similar::{self, no_node};
-use crate::base::source::Site;
-use crate::base::value::{Text, Value};
 use crate::engine::context::Computation;
 use crate::model::layer::LayerResult;
 use crate::model::mappings::regex;
 use crate::storage::fs;
-use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
-use crate::yaml::to_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::pystr;
+use reclass_base::settings::Settings;
+use reclass_base::similar::{self, no_node};
+use reclass_base::source::Site;
+use reclass_base::value::{Text, Value};
+use reclass_yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
+use reclass_yaml::to_value;
 
 /// A file of tests, read.
 #[derive(Debug)]

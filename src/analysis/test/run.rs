@@ -15,17 +15,17 @@ use super::tally::{NodeOutcome, Tally, Wrong, WrongGroup};
 use crate::analysis::diff::Renderer;
 use crate::analysis::explain::ValuePlaces;
 use crate::analysis::survey::chosen_nodes;
-use crate::base::error::{Error, Fault, Kind, Result, concise};
-use crate::base::parallel;
-use crate::base::pattern::{Glob, is_wild};
-use crate::base::progress::{WorkCount, WorkUnit};
-use crate::base::secrets::MASK;
-use crate::base::similar;
-use crate::base::source::Site;
-use crate::base::value::{Key, Text, Value};
 use crate::engine::answer::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::output::report::{Finding, Level};
+use reclass_base::error::{Error, Fault, Kind, Result, concise};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, is_wild};
+use reclass_base::progress::{WorkCount, WorkUnit};
+use reclass_base::secrets::MASK;
+use reclass_base::similar;
+use reclass_base::source::Site;
+use reclass_base::value::{Key, Text, Value};
 
 /// A node to render.
 enum Rendered<'t> {

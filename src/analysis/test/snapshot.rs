@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::read::TestFile;
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::settings::Settings;
-use crate::base::source::Site;
-use crate::base::value::{Key, Map, Text, Value};
 use crate::storage::fs;
-use crate::yaml::emit::{EmitOptions, emit};
-use crate::yaml::parse_value;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::settings::Settings;
+use reclass_base::source::Site;
+use reclass_base::value::{Key, Map, Text, Value};
+use reclass_yaml::emit::{EmitOptions, emit};
+use reclass_yaml::parse_value;
 
 /// Values by node and path.
 type Recorded = BTreeMap<Text, BTreeMap<String, Value>>;

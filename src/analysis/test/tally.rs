@@ -4,8 +4,8 @@
 use super::data::MOST_FAILURES;
 use super::matcher::{Matcher, Miss};
 use super::read::{Goal, TestCase};
-use crate::base::error::Error;
-use crate::base::value::{Text, Value};
+use reclass_base::error::Error;
+use reclass_base::value::{Text, Value};
 
 /// What a node shows for one test.
 pub(super) struct NodeOutcome {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::data::{TestFailure, TestReport, TestResult, TestState};
-use crate::base::error::{Error, concise, inert};
 use crate::output::style::{Paint, Style};
+use reclass_base::error::{Error, concise, inert};
 
 /// Number of nodes that a failure names.
 const NAMED: usize = 3;

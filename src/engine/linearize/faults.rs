@@ -1,10 +1,10 @@
 //! Builds the faults of a linearization, with their sites and include chains.
 
 use super::{IncludeChains, IncludedBy, Linearizer, ListedClass};
-use crate::base::error::{Fault, Kind, Link};
-use crate::base::source::Origin;
-use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
+use reclass_base::error::{Fault, Kind, Link};
+use reclass_base::source::Origin;
+use reclass_base::value::Text;
 
 impl Linearizer<'_> {
     pub(super) fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &IncludedBy) {

@@ -1,11 +1,11 @@
 //! Include chains: for each file of a node, the files that lead to it.
 
-use crate::base::error::Link;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Text;
 use crate::engine::sequence::{IncludedBy, IncludedFile, ListedClass};
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
+use reclass_base::error::Link;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::Text;
 
 /// All files included for a node so far.
 #[derive(Clone, Copy, Debug)]

@@ -5,16 +5,16 @@
 use std::sync::Arc;
 
 use super::{Completeness, ExtraParameters, IncludedBy, Linearizer, sources};
-use crate::base::error::{Fault, Kind, NAME_COMES_TO};
-use crate::base::path::join_path;
-use crate::base::pattern::PathPattern;
-use crate::base::secrets::{MASK, Secrets};
-use crate::base::source::Origin;
-use crate::base::value::{Key, Text};
 use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::{ClassEntry, Layer};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::Template;
+use reclass_base::error::{Fault, Kind, NAME_COMES_TO};
+use reclass_base::path::join_path;
+use reclass_base::pattern::PathPattern;
+use reclass_base::secrets::{MASK, Secrets};
+use reclass_base::source::Origin;
+use reclass_base::value::{Key, Text};
 
 /// A class name without references.
 pub(super) struct ResolvedName {

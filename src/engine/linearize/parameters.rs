@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use super::{ExtraParameters, IncludeChains, Linearization};
-use crate::base::value::{Key, Text};
 use crate::engine::counts::Counter;
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::AUTOMATIC;
@@ -15,6 +14,7 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold, with_entry};
 use crate::model::merge_options::MergeRules;
 use crate::model::slot::MapSlot;
+use reclass_base::value::{Key, Text};
 
 impl ExtraParameters {
     /// The input data after layers with these merge options.

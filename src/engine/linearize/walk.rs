@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::names::ResolvedName;
 use super::{Completeness, IncludedBy, IncludedFile, Linearizer, ListedClass, MAX_FAULTS};
-use crate::base::error::{Error, Fault, Kind, Link};
-use crate::base::failpoints::failpoint;
-use crate::base::source::{FileId, Origin};
-use crate::base::stack::grow;
-use crate::base::value::Text;
 use crate::engine::sequence::SequenceStep;
 use crate::model::layer::{ClassEntry, Incomplete, Layer, LayerSource};
+use reclass_base::error::{Error, Fault, Kind, Link};
+use reclass_base::failpoints::failpoint;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::stack::grow;
+use reclass_base::value::Text;
 
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::base::error::{Fault, Kind};
-use crate::base::settings::Settings;
-use crate::base::source::Site;
-use crate::base::value::Text;
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, Listing};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::settings::Settings;
+use reclass_base::source::Site;
+use reclass_base::value::Text;
 
 /// A node or class with its file.
 #[derive(Clone, Debug)]

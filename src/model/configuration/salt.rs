@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{ConfigurationFile, fault};
-use crate::base::error::{Result, article};
-use crate::base::pattern::Glob;
-use crate::base::stack::grow;
-use crate::base::value::{Map, Value};
 use crate::storage::fs;
-use crate::yaml::compose::{Data, Entry};
+use reclass_base::error::{Result, article};
+use reclass_base::pattern::Glob;
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Value};
+use reclass_yaml::compose::{Data, Entry};
 
 /// The most included files, and the deepest inclusion. Salt has no limit.
 const MAX_FILES: usize = 1_000;

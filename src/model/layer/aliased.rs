@@ -5,11 +5,11 @@
 use rustc_hash::FxHashMap;
 
 use super::Layer;
-use crate::base::secrets::{Cover, Secrets};
-use crate::base::source::Origin;
-use crate::base::stack::grow;
-use crate::base::value::Key;
 use crate::model::slot::Slot;
+use reclass_base::secrets::{Cover, Secrets};
+use reclass_base::source::Origin;
+use reclass_base::stack::grow;
+use reclass_base::value::Key;
 
 impl Layer {
     /// The same policy, which also hides what aliases in these layers bring to other keys.

@@ -1,11 +1,11 @@
 //! Parses the class names in a file: relative names become absolute, references become templates.
 
 use super::{ClassEntry, LayerSource, RelativeTo};
-use crate::base::error::{Fault, Kind};
-use crate::base::pattern::is_wild;
-use crate::base::source::Origin;
-use crate::base::value::Text;
 use crate::model::template::{Parsed, Part};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::pattern::is_wild;
+use reclass_base::source::Origin;
+use reclass_base::value::Text;
 
 /// Parses one class name.
 pub fn class_entry(

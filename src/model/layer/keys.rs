@@ -3,11 +3,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grow;
-use crate::base::error::{Fault, Kind, MAX_FAULTS, truncate_faults};
-use crate::base::pystr;
-use crate::base::source::{FileId, Origin};
-use crate::base::value::Value;
-use crate::yaml::compose::{Data, Document, Entry, Node};
+use reclass_base::error::{Fault, Kind, MAX_FAULTS, truncate_faults};
+use reclass_base::pystr;
+use reclass_base::source::{FileId, Origin};
+use reclass_base::value::Value;
+use reclass_yaml::compose::{Data, Document, Entry, Node};
 
 /// A warning for each such key in parameters and exports, without sites, at most as many as are reported.
 /// Mappings in lists keep the types of their keys.

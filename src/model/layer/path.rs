@@ -3,9 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grow;
-use crate::base::error::short_path;
-use crate::base::value::{Key, Value};
-use crate::yaml::compose::{Data, Document, Node};
+use reclass_base::error::short_path;
+use reclass_base::value::{Key, Value};
+use reclass_yaml::compose::{Data, Document, Node};
 
 /// The paths of these nodes in reference notation, and whether each is an export. Nodes outside of
 /// parameters and exports have none.
@@ -71,7 +71,7 @@ impl<'d> PathFinder<'d> {
         let keys = self.path.iter().map(|step| match step {
             PathStep::Index(index) => Key(Value::Int(*index)),
             PathStep::Key(key) => {
-                let name = crate::base::pystr::str(&key.0);
+                let name = reclass_base::pystr::str(&key.0);
                 Key::from(name.trim_start_matches(['~', '=']))
             }
         });

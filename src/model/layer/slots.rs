@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{Builder, grow};
-use crate::base::error::{Fault, Kind, push_fault};
-use crate::base::old_rules::OldRule;
-use crate::base::source::Origin;
-use crate::base::value::Value;
 use crate::model::merge::Normalized;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Parsed, Template, parse};
-use crate::yaml::compose::{Data, Entry, Node};
+use reclass_base::error::{Fault, Kind, push_fault};
+use reclass_base::old_rules::OldRule;
+use reclass_base::source::Origin;
+use reclass_base::value::Value;
+use reclass_yaml::compose::{Data, Entry, Node};
 
 impl Builder<'_> {
     /// A mapping with merge semantics. The result equals [`crate::model::merge::normalize`] of a raw
@@ -45,7 +45,7 @@ impl Builder<'_> {
     /// Refuses empty keys, as the Python programs do (M6).
     fn check_keys(&mut self, entries: &[Entry]) {
         for entry in entries {
-            let key = crate::base::pystr::str(&entry.key.0);
+            let key = reclass_base::pystr::str(&entry.key.0);
             if key.is_empty() || self.prefixes.is_lone(&key) {
                 let kind = Kind::OldRefusal { message: "an empty key".into() };
                 let fault = Fault::new(kind).at(self.origin(entry.key_index));

@@ -9,12 +9,12 @@ use nom::error::{Error as NomError, ErrorKind, ParseError};
 
 use super::path::{find_default, first_char, split_default};
 use super::{Parsed, Part, Reference, Template};
-use crate::base::error::{Fault, Kind};
-use crate::base::old_rules::OldRules;
-use crate::base::path::find;
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::model::query::{Parse, Query};
+use reclass_base::error::{Fault, Kind};
+use reclass_base::old_rules::OldRules;
+use reclass_base::path::find;
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 
 /// The sentinels, the escape character and the delimiter.
 pub(super) struct Grammar<'s> {

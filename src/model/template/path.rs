@@ -1,8 +1,8 @@
 //! Splits the inside of a reference into its path and its default.
 
 use super::FixedPath;
-use crate::base::old_rules::{OldRule, OldRules};
-use crate::base::path::{find, split_path};
+use reclass_base::old_rules::{OldRule, OldRules};
+use reclass_base::path::{find, split_path};
 
 /// Splits the inside of a reference without nested references (R7).
 pub fn split_default(inside: &str, delimiter: &str, rules: OldRules) -> FixedPath {

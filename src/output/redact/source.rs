@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::Redaction;
-use crate::base::secrets::{Cover, MASK};
-use crate::base::stack::grow;
-use crate::yaml::compose::compose;
-use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
+use reclass_base::secrets::{Cover, MASK};
+use reclass_base::stack::grow;
+use reclass_yaml::compose::compose;
+use reclass_yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
 
 /// Maximum length of a text in bytes; nothing of a longer one is shown. The outline takes many times the
 /// memory of the text.
@@ -235,8 +235,8 @@ fn masked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::settings::Settings;
-    use crate::base::value::Map;
+    use reclass_base::settings::Settings;
+    use reclass_base::value::Map;
 
     /// The line of an excerpt ends where a secret begins, so it does not tell how long the secret is.
     #[test]
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn all_values_of_excerpts_are_hidden_by_a_setting() {
         let mut options = Map::default();
-        options.insert("mask_excerpts".into(), crate::base::value::Value::Bool(true));
+        options.insert("mask_excerpts".into(), reclass_base::value::Value::Bool(true));
         let redaction = Redaction::of(&Settings::from_options(&options).expect("a setting").0);
         for (text, shown) in [
             ("classes: [a]\np: {q: 1}\n", "classes: [***\np: {q: ***\n"),

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::finding::{Finding, Level};
 use super::remarks;
-use crate::base::error::{Fault, Link, Note, inert, short};
-use crate::base::source::Site;
-use crate::base::value::Text;
 use crate::storage::fs::percent_encoded;
+use reclass_base::error::{Fault, Link, Note, inert, short};
+use reclass_base::source::Site;
+use reclass_base::value::Text;
 
 /// An error or a finding.
 #[derive(Serialize)]

@@ -6,8 +6,8 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::base::error::{Fault, Note};
-use crate::base::value::Text;
+use reclass_base::error::{Fault, Note};
+use reclass_base::value::Text;
 
 /// The level of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]

@@ -4,9 +4,9 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
 use super::{Finding, Sources, remarks};
-use crate::base::error::{Error, Fault, Kind, Note, Warning, inert, is_active};
-use crate::base::secrets::MASK;
-use crate::base::source::Site;
+use reclass_base::error::{Error, Fault, Kind, Note, Warning, inert, is_active};
+use reclass_base::secrets::MASK;
+use reclass_base::source::Site;
 
 /// Lines longer than this are not shown at all; shorter ones are cut around the marked part.
 const LONGEST_EXCERPT: usize = 20_000;

@@ -3,9 +3,9 @@
 //! A key with its value becomes a layer of its own, and each of its names a mapping. So they count like values.
 
 use super::EtcdKey;
-use crate::base::settings::Settings;
 use crate::storage::program::Failure;
-use crate::yaml::compose::{DocumentLimits, compose_within};
+use reclass_base::settings::Settings;
+use reclass_yaml::compose::{DocumentLimits, compose_within};
 
 /// The bounds of all keys together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,10 +11,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::lock::Mutex;
-use crate::base::settings::Settings;
-use crate::base::value::Text;
 use crate::storage::fs::{self, DiskFingerprint};
 use crate::storage::program::{Failure, in_words};
 use crate::storage::record::{
@@ -22,6 +18,10 @@ use crate::storage::record::{
 };
 use bounds::Bounds;
 use program::Servers;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::settings::Settings;
+use reclass_base::value::Text;
 pub use record::{EtcdKey, EtcdRecord};
 
 /// Maximum number of names in a key below `_param`.

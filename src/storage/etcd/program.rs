@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::bounds::{Bounds, SIZE, SIZE_SETTING};
 use super::{EtcdKey, EtcdRecord};
-use crate::base::base64;
 use crate::storage::fs;
 use crate::storage::program::{self, Failure, RunBounds};
+use reclass_base::base64;
 
 /// The servers, and how to reach them.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::base::value::Text;
 use crate::storage::overlay::{OverlaidInput, Overlay};
 use crate::storage::record::{FetchTimes, Fetched};
+use reclass_base::value::Text;
 
 /// A key with its value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ mod bytes {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::base::base64;
+    use reclass_base::base64;
 
     pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&base64::encode(bytes))

@@ -18,9 +18,6 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::lock::Mutex;
-use crate::base::value::Text;
 use crate::storage::TreeLimits;
 use crate::storage::fs::{DiskFingerprint, display};
 use crate::storage::record::{self, Blocked, FailedFetch, FetchLock, Moment, RecordFile, RecordSource};
@@ -30,6 +27,9 @@ pub use fetch::Login;
 use fetch::{FetchSource, Reason};
 pub use objects::{Absent, is_yaml, is_yaml_or_json};
 use program::{Failure, In, LOCAL, in_words};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::lock::Mutex;
+use reclass_base::value::Text;
 use remote::Remote;
 pub use work_tree::{CheckedOut, WorkTree, exclude_file};
 

@@ -14,11 +14,11 @@ use rustix::io::Errno;
 use super::objects::{self, Absent, MAX_LINKS, Met, Tree, TreeEntry, TreeFile, is_yaml_or_json};
 use super::program::{Failure, In, LOCAL, git, in_words, output};
 use super::{Blob, GitFile};
-use crate::base::error::{Fault, Kind, Result};
-use crate::base::similar;
 use crate::storage::fs::{self, display, link_target, real, reason};
 use crate::storage::os::unix::ffi::OsStrExt as _;
 use crate::storage::{FoundFile, TreeLimits, folders};
+use reclass_base::error::{Fault, Kind, Result};
+use reclass_base::similar;
 
 /// Maximum size of a file in bytes: the largest value of `limit_file_size`.
 const LARGEST: usize = 64 * 1024 * 1024;

@@ -13,7 +13,9 @@
 )]
 
 // What `std` and `once_cell` stand for in this crate.
+extern crate reclass_base as real_base;
 extern crate self as once_cell;
+extern crate self as reclass_base;
 extern crate self as std;
 extern crate std as real;
 
@@ -22,9 +24,9 @@ mod processes;
 mod sequences;
 mod stand_ins;
 
-#[path = "../../../src/base/keys.rs"]
+#[path = "../../../crates/base/src/keys.rs"]
 pub mod keys;
-#[path = "../../../src/base/lock.rs"]
+#[path = "../../../crates/base/src/lock.rs"]
 pub mod lock;
 #[path = "../../../src/engine/prefix.rs"]
 pub mod prefix;
@@ -32,7 +34,7 @@ pub mod prefix;
 mod registry;
 #[path = "../../../src/engine/sequence.rs"]
 mod sequence;
-#[path = "../../../src/base/table.rs"]
+#[path = "../../../crates/base/src/table.rs"]
 pub mod table;
 
 /// What the sources know the engine's modules by.
@@ -48,20 +50,16 @@ mod serve {
     }
 }
 
-/// The same for the modules of the base.
-mod base {
-    pub use crate::{keys, lock};
-    pub use reclass::internals::base::{error, failpoints, value};
-    pub use reclass::source;
-}
+// The same for the lowest crate.
+pub use real_base::{error, failpoints, source, value};
 
 use std::sync::Arc;
 
 use reclass::internals::model::layer;
 use reclass::internals::model::slot::{MapSlot, Slot};
 use reclass::internals::{evaluate, model};
-use reclass::source::{FileId, Origin};
-use reclass::value::{Key, Value};
+use source::{FileId, Origin};
+use value::{Key, Value};
 
 pub use real::{fmt, hash, iter, marker, mem, ops, ptr, slice, thread, vec};
 pub use stand_ins::{process, race, sync};

@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::settings::NodeNotFound;
+use reclass_base::settings::NodeNotFound;
 
 pub const RULE: Rule = Rule {
     id: "class-mapping-unused",

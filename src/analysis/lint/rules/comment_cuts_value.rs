@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::secrets::Cover;
+use reclass_base::secrets::Cover;
 
 pub const RULE: Rule = Rule {
     id: "comment-cuts-value",

@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::yaml::compose::{Data, Node};
+use reclass_yaml::compose::{Data, Node};
 
 pub const RULE: Rule = Rule {
     id: "environment-of-class",

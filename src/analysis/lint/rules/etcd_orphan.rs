@@ -1,6 +1,6 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::similar;
 use crate::engine::etcd::EtcdOwner;
+use reclass_base::similar;
 
 pub const RULE: Rule = Rule {
     id: "etcd-orphan",

@@ -49,8 +49,8 @@ mod value_repeated;
 mod wildcard_order;
 
 use super::rule::Rule;
-use crate::base::error::Kind;
-use crate::base::similar::nearest;
+use reclass_base::error::Kind;
+use reclass_base::similar::nearest;
 
 macro_rules! rules {
     ($($rule:ident)*) => { &[$($rule::RULE),*] };

@@ -1,6 +1,6 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::error::Kind;
 use crate::evaluate::Locate as _;
+use reclass_base::error::Kind;
 
 pub const RULE: Rule = Rule {
     id: "null-over-container",

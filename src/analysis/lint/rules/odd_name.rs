@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::yaml::parse_value;
+use reclass_yaml::parse_value;
 
 pub const RULE: Rule = Rule {
     id: "odd-name",

@@ -1,7 +1,7 @@
 use super::parameter_optional;
 use crate::analysis::lint::param::{MOST_SIMILAR, PARAM, gap, keys_set, references};
 use crate::analysis::lint::prelude::*;
-use crate::base::similar;
+use reclass_base::similar;
 
 pub const RULE: Rule = Rule {
     id: "parameter-never-set",

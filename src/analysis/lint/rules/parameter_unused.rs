@@ -1,10 +1,10 @@
 use crate::analysis::lint::param::{PARAM, each_query, gap, keys_set, references};
 use crate::analysis::lint::prelude::*;
-use crate::base::path::split_path;
-use crate::base::pattern::Glob;
 use crate::model::query::Operand;
 use crate::model::template::{self, Parsed, Part, Reference};
 use crate::model::visit;
+use reclass_base::path::split_path;
+use reclass_base::pattern::Glob;
 
 pub const RULE: Rule = Rule {
     id: "parameter-unused",

@@ -1,8 +1,8 @@
 use crate::analysis::lint::merged_lists::lists;
 use crate::analysis::lint::prelude::*;
-use crate::base::pystr;
-use crate::base::secrets::Cover;
 use crate::model::merge_options::Strategy;
+use reclass_base::pystr;
+use reclass_base::secrets::Cover;
 
 pub const RULE: Rule = Rule {
     id: "removal-without-effect",

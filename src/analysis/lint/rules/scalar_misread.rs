@@ -1,8 +1,8 @@
 use super::scalar_implicit;
 use crate::analysis::lint::prelude::*;
-use crate::base::error::article;
-use crate::base::secrets::Cover;
-use crate::yaml::compose::Data;
+use reclass_base::error::article;
+use reclass_base::secrets::Cover;
+use reclass_yaml::compose::Data;
 
 pub const RULE: Rule = Rule {
     id: "scalar-misread",
@@ -92,7 +92,7 @@ fn misreading(value: &Value, written: &str) -> Option<String> {
             let octal =
                 digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
             (octal || written.contains('_') || written.contains(':') || is_version(written))
-                .then(|| crate::base::pystr::str(value))
+                .then(|| reclass_base::pystr::str(value))
         }
         Value::Str(_) if begins_with_digit => {
             let octal = digits.len() > 1

@@ -1,6 +1,6 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::pystr;
-use crate::base::secrets::Cover;
+use reclass_base::pystr;
+use reclass_base::secrets::Cover;
 
 pub const RULE: Rule = Rule {
     id: "secret-plain",

@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::error::help::{SMART_QUOTES, SMART_QUOTES_HELP, is_in_smart_quotes};
+use reclass_base::error::help::{SMART_QUOTES, SMART_QUOTES_HELP, is_in_smart_quotes};
 
 pub const RULE: Rule = Rule {
     id: "smart-quotes",

@@ -1,6 +1,6 @@
 use crate::analysis::lint::prelude::*;
-use crate::base::stack::grow;
-use crate::yaml::compose::{Data, Node};
+use reclass_base::stack::grow;
+use reclass_yaml::compose::{Data, Node};
 
 pub const RULE: Rule = Rule {
     id: "tab",

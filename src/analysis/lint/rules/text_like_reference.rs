@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use crate::analysis::lint::prelude::*;
-use crate::base::secrets::Cover;
+use reclass_base::secrets::Cover;
 
 pub const RULE: Rule = Rule {
     id: "text-like-reference",

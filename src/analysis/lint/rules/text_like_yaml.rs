@@ -1,5 +1,5 @@
 use crate::analysis::lint::prelude::*;
-use crate::yaml::compose::Data;
+use reclass_yaml::compose::Data;
 
 pub const RULE: Rule = Rule {
     id: "text-like-yaml",

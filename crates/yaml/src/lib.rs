@@ -1,0 +1,62 @@
+//! Reads and writes YAML exactly as `PyYAML` does, because inventories were written for it.
+
+pub mod compose;
+mod construct;
+pub mod emit;
+#[allow(missing_docs, reason = "the fields have the names of libyaml")]
+pub mod events;
+mod layout;
+mod order;
+pub mod outline;
+mod parse;
+mod resolve;
+mod scan;
+mod scan_scalar;
+mod scan_tag;
+mod slip;
+pub mod sub_span;
+mod timestamp;
+
+use compose::{Data, Node};
+use reclass_base::error::Result;
+use reclass_base::stack::grow;
+use reclass_base::value::{Map, Value};
+pub use slip::is_tight_mapping;
+
+/// The line breaks of YAML 1.1.
+pub fn is_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Reads a small YAML text, such as the default of a setting or a reference, as one value.
+pub fn parse_value(text: &str) -> Result<Value> {
+    if let Some(value) = word(text) {
+        return Ok(value);
+    }
+    let document = compose::compose(text.as_bytes())?;
+    Ok(document.root.as_ref().map_or(Value::Null, to_value))
+}
+
+/// Fast path: the value of a single word or number, as most defaults are.
+fn word(text: &str) -> Option<Value> {
+    let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word.then(|| resolve::construct(resolve::implicit(text), text).ok()).flatten()
+}
+
+/// The value of a node, without positions.
+pub fn to_value(node: &Node) -> Value {
+    match &node.data {
+        Data::Value(value) => value.clone(),
+        // Both containers: documents are at most `compose::DEPTH` deep.
+        Data::List(items) => grow(|| Value::list(items.iter().map(to_value).collect())),
+        Data::Map(entries) => grow(|| {
+            let mut map = Map::with_capacity(entries.len());
+            for entry in entries.iter() {
+                if !map.contains_key(&entry.key) {
+                    map.insert(entry.key.clone(), to_value(&entry.value));
+                }
+            }
+            Value::map(map)
+        }),
+    }
+}
