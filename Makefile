@@ -11,11 +11,11 @@ TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unkno
 LONG := class_patterns differential edit_corpus faults fuzz incremental limits lsp merge_options never_stale on_demand shapes
 
 # The program contains two pages of the documentation and an inventory to begin with.
-EXPLORER := src/analysis/graph/explorer
+EXPLORER := crates/analysis/src/graph/explorer
 # The extension for Visual Studio Code.
 VSCODE := editors/vscode
 PLAYGROUND := crates/playground/page
-ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/error.html src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md crates/analysis/src/graph/error.html crates/analysis/src/graph/page.html crates/analysis/src/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 # Kapitan with Commodore, which need Python 3.11.

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 use reclass::value::{Map, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {

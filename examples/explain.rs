@@ -3,9 +3,10 @@
 //! `cargo run --example explain [FOLDER [NODE [PATH]]]`
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
-use reclass::explain::{Selection, explain};
 use reclass::value::{Key, Map, Value};
-use reclass::{Error, Explanation, Inventory, Request};
+use reclass::{Error, Inventory, Request};
+use reclass_analysis::explain::Explanation;
+use reclass_analysis::explain::{Selection, explain};
 
 /// The inventory beside this file.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/inventory");

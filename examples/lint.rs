@@ -10,10 +10,10 @@
 use std::process::ExitCode;
 
 use reclass::configuration::with_file;
-use reclass::lint::lint;
 use reclass::report::{Level, full_findings};
 use reclass::value::{Key, Map, Value};
 use reclass::{Error, Finding};
+use reclass_analysis::lint::lint;
 
 /// The inventory beside this file.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/inventory");

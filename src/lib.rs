@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Two crates lie below it: `reclass_base` holds values, errors, settings, source positions, names and paths, and
-//! `reclass_yaml` turns text into nodes with positions, and values into text, as `PyYAML` does. It has eight rooms, and a
+//! `reclass_yaml` turns text into nodes with positions, and values into text, as `PyYAML` does. It has five rooms, and a
 //! room never uses a higher one. From the lowest to the highest:
 //!
 //! | room | turns |
@@ -26,9 +26,6 @@
 //! | `evaluate` | the merged layers of a node into final values |
 //! | `engine` | an inventory into answers, and keeps those that still hold |
 //! | `output` | answers and errors into what leaves the process |
-//! | `analysis` | an inventory into explanations, findings, results of tests, differences, listings, graphs and documentation |
-//! | `edit` | a change of one value into a change of one file that keeps every other byte |
-//! | `serve` | the states of an inventory into the answer for a minion |
 
 // The examples on the page for users of the library are tested too.
 #![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]
@@ -39,21 +36,12 @@ extern crate closed as rustix;
 #[cfg(not(unix))]
 extern crate closed as stacker;
 
-mod analysis;
-pub mod edit;
 mod engine;
 mod evaluate;
 mod model;
 mod output;
-pub mod serve;
 mod storage;
 
-pub use analysis::diff::Difference;
-pub use analysis::effect::EditEffect;
-pub use analysis::explain::Explanation;
-pub use analysis::{
-    compare, diff, docs, editor, explain, file_schemas, graph, impact, infer, lint, list, test,
-};
 pub use engine::Inventory;
 pub use engine::answer::{NodeInfo, Request, inventory_value};
 pub use engine::builder::InventoryBuilder;
@@ -89,36 +77,27 @@ pub mod files {
     pub use crate::storage::outside::replace_below;
 }
 
-/// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod internals {
-    pub mod base {
-        pub use reclass_base::*;
-    }
+/// The rooms themselves, for the crates above, which analyse, edit and serve inventories. Other programs use the facade:
+/// here, names change with the rooms.
+pub mod parts {
+    /// An inventory into answers.
     pub mod engine {
-        pub use crate::engine::answer::{NodeInfo, Request, inventory_value};
         pub use crate::engine::*;
     }
+    /// Merged layers into values.
     pub mod evaluate {
         pub use crate::evaluate::*;
     }
+    /// A file into a layer.
     pub mod model {
         pub use crate::model::*;
     }
+    /// Answers into what leaves the process.
     pub mod output {
         pub use crate::output::*;
     }
-    pub mod analysis {
-        pub use crate::analysis::*;
-    }
-    pub mod serve {
-        pub use crate::serve::*;
-    }
+    /// Settings into bytes.
     pub mod storage {
         pub use crate::storage::*;
-    }
-    pub mod yaml {
-        pub use reclass_yaml::*;
     }
 }

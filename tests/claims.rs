@@ -61,7 +61,7 @@ fn a_test_is_what_is_run_as_one() {
 #[test]
 fn every_claim_about_security_has_a_test() {
     let mut code = String::new();
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         sources(&root().join(folder), &mut code);
     }
     let known = tests(&code);

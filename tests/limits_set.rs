@@ -16,8 +16,8 @@ use std::process::Command;
 use folders::{inventory, set, write};
 use reclass::error::Error;
 use reclass::error::concise;
-use reclass::internals::engine::{Inventory, Request};
 use reclass::settings::TABLE;
+use reclass::{Inventory, Request};
 
 /// A limit, a value that is low, settings beside it, and an inventory whose node `n` goes beyond that
 /// and not beyond the default.

@@ -100,13 +100,13 @@ impl Inventory {
     }
 
     /// Another state, of fixed commits, that shares the repositories. It shares no answers.
-    pub(crate) fn pinned_beside(&self, commits: LastFetch) -> Result<Inventory> {
+    pub fn pinned_beside(&self, commits: LastFetch) -> Result<Inventory> {
         let builder = InventoryBuilder::of_settings(self.settings.clone());
         Ok(builder.locations(self.locations.clone()).open()?.at(commits))
     }
 
     /// This state with other commits. What they do not change is not computed again.
-    pub(crate) fn at(self, commits: LastFetch) -> Inventory {
+    pub fn at(self, commits: LastFetch) -> Inventory {
         Inventory { pinned: Some(reclass_base::lock::Mutex::new(commits)), ..self }
     }
 
@@ -116,14 +116,14 @@ impl Inventory {
     }
 
     /// Takes note of the last fetches. The commits of a state that has fixed ones stay.
-    pub(crate) fn note_fetches(&self, fetched: &LastFetch) {
+    pub fn note_fetches(&self, fetched: &LastFetch) {
         if let Some(pinned) = &self.pinned {
             pinned.lock().records = fetched.records.clone();
         }
     }
 
     /// The places of the files.
-    pub(crate) fn locations(&self) -> &TreeLocations {
+    pub fn locations(&self) -> &TreeLocations {
         &self.locations
     }
 
@@ -157,7 +157,7 @@ impl Inventory {
 
     /// Locks the database for one question. A panic poisons the lock; the state that it left behind is
     /// replaced.
-    pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
+    pub fn database(&self) -> MutexGuard<'_, Database> {
         self.locked.fetch_add(1, Ordering::Relaxed);
         let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         if self.database.is_poisoned() {
@@ -179,7 +179,7 @@ impl Inventory {
     }
 
     /// What was already said about this state.
-    pub(crate) fn notices(&self) -> &notices::Notices {
+    pub fn notices(&self) -> &notices::Notices {
         &self.notices
     }
 
@@ -274,7 +274,7 @@ impl Inventory {
 
     /// Takes over an inventory of the parent process. Fails if a thread of the parent used it during the
     /// fork.
-    pub(crate) fn adopt(&self) -> bool {
+    pub fn adopt(&self) -> bool {
         let free = self.database.try_lock();
         free.map(|mut database| database.adopt()).is_ok()
     }

@@ -17,7 +17,7 @@ use reclass_base::value::{CONTAINER, Map, Value};
 
 impl Evaluator<'_> {
     /// The whole value of a slot.
-    pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
+    pub fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
                 self.size = ValueSize::of(value);
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
     }
 
     /// The whole value of a whnf. Faults inside are reported at the path of the value.
-    pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
+    pub fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
         let Some(target) = &found.target else { return self.deep_whnf(&found.whnf) };
         let before = self.enter(target.iter());
         let value = self.deep_whnf(&found.whnf);

@@ -432,7 +432,7 @@ impl Evaluator<'_> {
     }
 
     /// A mapping ready to be merged. The stacks of one from a reference are closed (M4).
-    pub(crate) fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
+    pub fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
         if let Whnf::Map(map) = &found.whnf {
             self.use_map(map);
         }
@@ -488,7 +488,7 @@ impl Evaluator<'_> {
 
     /// Examines the values that later ones replaced. Their missing references are warnings or errors, as in any
     /// overwritten value (R6). Their cycles are ignored (R16). Their type conflicts are errors.
-    pub(crate) fn examine_replaced(&mut self) {
+    pub fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter());
             self.exports = replaced.export;

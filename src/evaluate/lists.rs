@@ -40,13 +40,13 @@ pub enum ItemEffect {
 
 /// The effect on one item.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ItemStep {
+pub struct ItemStep {
     /// What became of the item.
-    pub(crate) effect: ItemEffect,
+    pub effect: ItemEffect,
     /// Its index in the list of its layer.
-    pub(crate) item: usize,
+    pub item: usize,
     /// The number of removed items, or the index of the other item in the list so far.
-    pub(crate) other: usize,
+    pub other: usize,
 }
 
 /// How a later list merges over an earlier one.

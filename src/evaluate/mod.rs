@@ -18,7 +18,7 @@ mod path_stack;
 mod query;
 mod reference;
 mod root;
-pub(crate) mod trace;
+pub mod trace;
 mod without;
 
 use std::cell::Cell;
@@ -40,17 +40,17 @@ use reclass_base::stack::grow;
 use reclass_base::value::{Key, Text, Value};
 
 pub use lists::ItemEffect;
-pub(crate) use lists::ItemStep;
+pub use lists::ItemStep;
 use memo::{Memo, SlotKey, SlotState};
 pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
-pub(crate) use path_stack::{PartSites, site, site_of};
+pub use path_stack::{PartSites, site, site_of};
 pub use query::{Others, Outcome, Question, UnansweredQuestion, python_equal};
 use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;
-pub(crate) use trace::{FoldStep, FoldTrace, Run, TracedReference};
-pub(crate) use without::{References, slot_without, without};
+pub use trace::{FoldStep, FoldTrace, Run, TracedReference};
+pub use without::{References, slot_without, without};
 
 /// Finds source positions for messages. Called only if there is a message.
 pub trait Locate {
@@ -70,7 +70,7 @@ pub trait Locate {
 
 /// Why the evaluation of a slot failed.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The reference in this very slot is missing. A later value may make up for it (R6).
     Missing(Box<NotFound>),
     /// Any other fault, not recorded yet.
@@ -87,7 +87,7 @@ impl From<Fault> for Stop {
 
 /// The weak head normal form of a slot: finished data, or a container with its slots.
 #[derive(Clone, Debug)]
-pub(crate) enum Whnf {
+pub enum Whnf {
     /// Finished data.
     Value(Value),
     /// A list whose items may still be slots.
@@ -100,7 +100,7 @@ pub(crate) enum Whnf {
 
 impl Whnf {
     /// The whnf of a slot, if it needs no computation.
-    pub(crate) fn of(slot: &Slot) -> Option<Whnf> {
+    pub fn of(slot: &Slot) -> Option<Whnf> {
         match slot {
             Slot::Value(value, _) => Some(Whnf::Value(value.clone())),
             Slot::List(list) => Some(Whnf::List(list.clone())),
@@ -110,7 +110,7 @@ impl Whnf {
         }
     }
     /// The slots of the container. Finished data has none.
-    pub(crate) fn slots(&self) -> std::slice::Iter<'_, Slot> {
+    pub fn slots(&self) -> std::slice::Iter<'_, Slot> {
         match self {
             Whnf::Value(_) => [].iter(),
             Whnf::List(list) => list.items.iter(),
@@ -119,7 +119,7 @@ impl Whnf {
         }
     }
     /// Identifies the container during its lifetime.
-    pub(crate) fn address(&self) -> Option<usize> {
+    pub fn address(&self) -> Option<usize> {
         match self {
             Whnf::Value(_) => None,
             Whnf::List(list) => Some(Arc::as_ptr(list) as usize),
@@ -128,19 +128,19 @@ impl Whnf {
         }
     }
     /// Whether it is a mapping or a list.
-    pub(crate) fn is_container(&self) -> bool {
+    pub fn is_container(&self) -> bool {
         !matches!(self, Whnf::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
     }
     /// Whether it is a list.
-    pub(crate) fn is_list(&self) -> bool {
+    pub fn is_list(&self) -> bool {
         matches!(self, Whnf::List(_) | Whnf::Value(Value::List(_)))
     }
     /// Whether it is null.
-    pub(crate) fn is_null(&self) -> bool {
+    pub fn is_null(&self) -> bool {
         matches!(self, Whnf::Value(Value::Null))
     }
     /// The child at a key. For a list, `index` returns the index of the item, given the length.
-    pub(crate) fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
+    pub fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
     where
         K: ?Sized + Hash + Equivalent<Key>,
     {
@@ -160,7 +160,7 @@ impl Whnf {
 /// A slot of a container, or a part of finished data. Finished data comes from a query, a default or an
 /// automatic parameter.
 #[derive(Clone, Copy)]
-pub(crate) enum Child<'s> {
+pub enum Child<'s> {
     /// A slot.
     Slot(&'s Slot),
     /// A part of a final value.
@@ -178,13 +178,13 @@ struct Deferred {
 
 /// The whnf of a slot, and the path at which a reference found it.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// Its weak head normal form.
-    pub(crate) whnf: Whnf,
+    pub whnf: Whnf,
     /// The path of the value, if a reference led to another path.
-    pub(crate) target: Option<Arc<[Key]>>,
+    pub target: Option<Arc<[Key]>>,
     /// Whether the value comes from a reference (M4).
-    pub(crate) from_reference: bool,
+    pub from_reference: bool,
 }
 
 impl From<Whnf> for Found {
@@ -205,7 +205,7 @@ pub enum Extent {
 
 /// The purpose of an evaluation. It decides which diagnostics are needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// An answer that probably has no problem. Only the depth is tracked, without paths. If there is a
     /// problem, the node is evaluated again in `Full`.
     Fast,
@@ -220,13 +220,13 @@ pub(crate) enum Mode {
 /// Evaluates the slots of one node.
 pub struct Evaluator<'a> {
     /// The checked settings.
-    pub(crate) settings: &'a Settings,
+    pub settings: &'a Settings,
     /// The prefixes of keys that override and hold.
-    pub(crate) prefixes: Prefixes,
+    pub prefixes: Prefixes,
     root: Root,
     sources: &'a dyn Locate,
     /// Who answers queries about other nodes; `None` where there are none.
-    pub(crate) others: Option<&'a dyn Others>,
+    pub others: Option<&'a dyn Others>,
     mode: Mode,
     extent: Extent,
     /// Whether the exports are being evaluated.
@@ -254,7 +254,7 @@ pub struct Evaluator<'a> {
     /// Whether the current computation depends on the node's own paths.
     own: bool,
     /// The problems found so far.
-    pub(crate) faults: Vec<Fault>,
+    pub faults: Vec<Fault>,
     /// Cost so far of searching for similar names.
     compared: Cell<usize>,
     /// The warnings found so far.
@@ -304,7 +304,7 @@ impl<'a> Evaluator<'a> {
 
     /// Changes the mode.
     #[must_use]
-    pub(crate) fn in_mode(mut self, mode: Mode) -> Evaluator<'a> {
+    pub fn in_mode(mut self, mode: Mode) -> Evaluator<'a> {
         self.mode = mode;
         self
     }
@@ -318,7 +318,7 @@ impl<'a> Evaluator<'a> {
 
     /// Continues with the search cost of another evaluator for the same node.
     #[must_use]
-    pub(crate) fn with_cost_of(self, other: &Evaluator<'_>) -> Evaluator<'a> {
+    pub fn with_cost_of(self, other: &Evaluator<'_>) -> Evaluator<'a> {
         self.compared.set(other.compared.get());
         self
     }
@@ -331,7 +331,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Cost so far, in units of one value.
-    pub(crate) fn spent(&self) -> usize {
+    pub fn spent(&self) -> usize {
         self.whnfs.len() + self.folded + self.bytes / reclass_base::size::TEXT_UNIT
     }
 
@@ -409,7 +409,7 @@ impl<'a> Evaluator<'a> {
     // ---- weak head normal forms --------------------------------------------------------------------------
 
     /// The whnf of a slot, computed once. Records faults.
-    pub(crate) fn whnf(&mut self, slot: &Slot) -> Result<Found, Stop> {
+    pub fn whnf(&mut self, slot: &Slot) -> Result<Found, Stop> {
         if let Some(whnf) = Whnf::of(slot) {
             return Ok(whnf.into());
         }
@@ -453,7 +453,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The whnf of a slot, without memo. The caller handles its fault.
-    pub(crate) fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
+    pub fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
         match slot {
             Slot::Text(template, origin) => {
                 match template.parts.as_slice() {
@@ -474,7 +474,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Text with references, each value as Python's `str()` writes it (R2).
-    pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
+    pub fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
         let mut out = String::with_capacity(source.len());
         for part in parts {
             match part {

@@ -68,7 +68,7 @@ impl OwnPaths {
 
     /// Whether `own` changes nothing in `classes` except at these paths. A new key is allowed without a path,
     /// if its map contains one of the paths: no stored result depends on a missing key.
-    pub(crate) fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
+    pub fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
         own.entries.iter().all(|(key, slot)| match (self.0.get(key), slot, classes.entries.get(key)) {
             (Some(OwnPath::At), ..) | (None, _, None) => true,
             (place, Slot::Map(own), Some(Slot::Map(classes))) => match place {
@@ -187,17 +187,17 @@ impl Evaluator<'_> {
     }
 
     /// Whether the node's own paths could be marked.
-    pub(crate) fn is_marked(&self) -> bool {
+    pub fn is_marked(&self) -> bool {
         self.own_slots.is_some()
     }
 
     /// Whether anything since the last call depends on the node's own paths.
-    pub(crate) fn take_own(&mut self) -> bool {
+    pub fn take_own(&mut self) -> bool {
         std::mem::take(&mut self.own)
     }
 
     /// Records whether a result that is used depends on the node's own paths.
-    pub(crate) fn use_own(&mut self, own: bool) {
+    pub fn use_own(&mut self, own: bool) {
         self.own |= own;
     }
 
@@ -219,7 +219,7 @@ impl Evaluator<'_> {
     }
 
     /// Records the use of an entry of a map.
-    pub(crate) fn use_entry<K: ?Sized + Hash + Equivalent<Key>>(&mut self, map: &MapSlot, key: &K) {
+    pub fn use_entry<K: ?Sized + Hash + Equivalent<Key>>(&mut self, map: &MapSlot, key: &K) {
         if let Some(own_slots) = &self.own_slots
             && own_slots.are_in(map)
             && let Some(index) = map.entries.get_index_of(key)

@@ -38,7 +38,7 @@ impl Evaluator<'_> {
     }
 
     /// Starts a frame with another path, for example for a reference. `leave` returns to the previous one.
-    pub(crate) fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
+    pub fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
         let before = (self.path_stack.base, self.path_stack.length);
         if !self.is_fast() {
             self.path_stack.base = self.path_stack.length;
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes back to an earlier path.
-    pub(crate) fn leave(&mut self, before: (usize, usize)) {
+    pub fn leave(&mut self, before: (usize, usize)) {
         self.path_stack.keys.truncate(before.1);
         (self.path_stack.base, self.path_stack.length) = before;
     }
@@ -64,7 +64,7 @@ impl Evaluator<'_> {
     }
 
     /// The current path.
-    pub(crate) fn path_keys(&self) -> &[Key] {
+    pub fn path_keys(&self) -> &[Key] {
         &self.path_stack.keys[self.path_stack.base..]
     }
 
@@ -74,7 +74,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes to an entry of a mapping.
-    pub(crate) fn push_key(&mut self, key: &Key) {
+    pub fn push_key(&mut self, key: &Key) {
         self.path_stack.length += 1;
         if !self.is_fast() {
             self.path_stack.keys.push(key.clone());
@@ -82,7 +82,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes to an entry whose key is a text.
-    pub(crate) fn push_text(&mut self, key: &Text) {
+    pub fn push_text(&mut self, key: &Text) {
         self.path_stack.length += 1;
         if !self.is_fast() {
             self.path_stack.keys.push(key.clone().into());
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
     }
 
     /// The current path, in the notation of references.
-    pub(crate) fn path_text(&self) -> String {
+    pub fn path_text(&self) -> String {
         short_path(self.path_keys(), &self.settings.delimiter)
     }
 
@@ -128,12 +128,7 @@ impl Evaluator<'_> {
     }
 
     /// Adds path and source position to a fault. `within` is the relevant part of the scalar `source`.
-    pub(crate) fn place(
-        &self,
-        fault: Fault,
-        origin: Origin,
-        within: Option<(&Text, (usize, usize))>,
-    ) -> Fault {
+    pub fn place(&self, fault: Fault, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Fault {
         let mut fault = fault.at(origin);
         fault.export |= self.is_export();
         if fault.path.is_none() {
@@ -147,7 +142,7 @@ impl Evaluator<'_> {
     }
 
     /// The source position of a YAML node.
-    pub(crate) fn site(&self, origin: Origin) -> Option<Site> {
+    pub fn site(&self, origin: Origin) -> Option<Site> {
         site(self.sources, origin, None)
     }
 
@@ -160,7 +155,7 @@ impl Evaluator<'_> {
     }
 
     /// Records a problem at the current path.
-    pub(crate) fn report(&mut self, stop: Stop) {
+    pub fn report(&mut self, stop: Stop) {
         if self.faults.len() > MAX_FAULTS {
             return;
         }
@@ -211,7 +206,7 @@ impl Evaluator<'_> {
     }
 
     /// Records the origin of the stack entry under computation.
-    pub(crate) fn at_entry(&mut self, origin: Origin) {
+    pub fn at_entry(&mut self, origin: Origin) {
         if let Some(active) = self.path_stack.active.last_mut() {
             active.origin = origin;
         }
@@ -222,11 +217,7 @@ impl Evaluator<'_> {
 const ENDS: usize = 16;
 
 /// The source position of a YAML node, or of a part of a scalar.
-pub(crate) fn site(
-    sources: &dyn Locate,
-    origin: Origin,
-    within: Option<(&Text, (usize, usize))>,
-) -> Option<Site> {
+pub fn site(sources: &dyn Locate, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Option<Site> {
     match within {
         None => sources.site(origin),
         Some((source, part)) => PartSites::of(sources, origin, source).site(part),
@@ -234,7 +225,7 @@ pub(crate) fn site(
 }
 
 /// The source positions of the parts of one scalar. What was read for one part is not read again for a later one.
-pub(crate) struct PartSites<'s> {
+pub struct PartSites<'s> {
     sources: &'s dyn Locate,
     origin: Origin,
     source: &'s Text,
@@ -251,7 +242,7 @@ pub(crate) struct PartSites<'s> {
 
 impl<'s> PartSites<'s> {
     /// The positions in the scalar at `origin`, whose text is `source`.
-    pub(crate) fn of(sources: &'s dyn Locate, origin: Origin, source: &'s Text) -> PartSites<'s> {
+    pub fn of(sources: &'s dyn Locate, origin: Origin, source: &'s Text) -> PartSites<'s> {
         let whole = sources.locate(origin).map(|(path, span)| (Site::at(path, span), span));
         let written = whole.as_ref().map(|(_, span)| (span.end - span.start) as usize);
         let quotes = match written.and_then(|written| written.checked_sub(source.len())) {
@@ -264,7 +255,7 @@ impl<'s> PartSites<'s> {
     }
 
     /// The position of a part, by its byte offset and length in the text.
-    pub(crate) fn site(&mut self, (offset, length): (usize, usize)) -> Option<Site> {
+    pub fn site(&mut self, (offset, length): (usize, usize)) -> Option<Site> {
         let (whole, span) = self.whole.as_ref()?;
         if whole.line == 0 {
             return Some(whole.clone());
@@ -291,7 +282,7 @@ impl<'s> PartSites<'s> {
 }
 
 /// The source position of a fault: of its value, or of the relevant part. `file` is the content of the file.
-pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
+pub fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
     let origin = fault.origin?;
     let site = site(sources, origin, None)?;
     Some(match (fault.sub_span, sources.locate(origin)) {

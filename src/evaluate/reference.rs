@@ -18,12 +18,7 @@ const MOST_COMPARED: usize = 2_000_000;
 
 impl Evaluator<'_> {
     /// The whnf that a reference names. `source` is the scalar with the reference, `origin` its origin.
-    pub(crate) fn resolve(
-        &mut self,
-        reference: &Reference,
-        source: &Text,
-        origin: Origin,
-    ) -> Result<Found, Stop> {
+    pub fn resolve(&mut self, reference: &Reference, source: &Text, origin: Origin) -> Result<Found, Stop> {
         let path = self.path_of(reference, source, origin)?;
         self.at_path(reference, &path, source, origin).map(|(found, _)| found)
     }
@@ -334,7 +329,7 @@ fn without_keys(path: &str, whnf: &Whnf) -> Option<String> {
 /// A missing reference: its fault, and the container in which to search for a similar name if the fault is
 /// reported. Most are forgiven.
 #[derive(Debug)]
-pub(crate) struct NotFound {
+pub struct NotFound {
     pub(super) fault: Fault,
     inside: Option<Whnf>,
     top: bool,

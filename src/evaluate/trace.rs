@@ -91,11 +91,11 @@ impl Tracer for () {
 }
 
 /// The steps of one path, as reported by its fold.
-pub(crate) struct FoldTrace<'k> {
+pub struct FoldTrace<'k> {
     /// One step for each value.
-    pub(crate) steps: Vec<FoldStep>,
+    pub steps: Vec<FoldStep>,
     /// The results, in order, each until the next one replaced it.
-    pub(crate) runs: Vec<Run>,
+    pub runs: Vec<Run>,
     /// Whether an earlier step failed, so that no later step has a result.
     failed: bool,
     /// Whether a list of this length may be stored.
@@ -103,29 +103,29 @@ pub(crate) struct FoldTrace<'k> {
 }
 
 /// The result of some steps, until it was replaced.
-pub(crate) struct Run {
+pub struct Run {
     /// The number of steps up to its end.
-    pub(crate) end: usize,
+    pub end: usize,
     /// The result.
-    pub(crate) value: Found,
+    pub value: Found,
     /// Whether an earlier step failed.
-    pub(crate) failed: bool,
+    pub failed: bool,
 }
 
 /// The effect of one value.
-pub(crate) struct FoldStep {
+pub struct FoldStep {
     /// What the value did to those before.
-    pub(crate) effect: Effect,
+    pub effect: Effect,
     /// The setting that decided it.
-    pub(crate) setting: Option<&'static str>,
+    pub setting: Option<&'static str>,
     /// The value, `None` if its computation failed.
-    pub(crate) new: Option<Found>,
+    pub new: Option<Found>,
     /// The result after the step, unless it is a mapping.
-    pub(crate) after: Option<Found>,
+    pub after: Option<Found>,
     /// The merge option that decides about its items: where it is declared, and its pattern.
-    pub(crate) declared: Option<(Origin, String)>,
+    pub declared: Option<(Origin, String)>,
     /// The effects of that option on items.
-    pub(crate) items: Vec<ItemStep>,
+    pub items: Vec<ItemStep>,
 }
 
 impl FoldStep {
@@ -175,22 +175,22 @@ impl Tracer for FoldTrace<'_> {
 
 /// The result of a reference in a text.
 #[derive(Debug)]
-pub(crate) struct TracedReference {
+pub struct TracedReference {
     /// The reference as written.
-    pub(crate) written: Text,
+    pub written: Text,
     /// Its path, if the references inside of it were resolved.
-    pub(crate) path: Option<Vec<Text>>,
+    pub path: Option<Vec<Text>>,
     /// Its value or its default. A problem that was reported before is `Err(None)`.
-    pub(crate) value: Result<Value, Option<Box<Fault>>>,
+    pub value: Result<Value, Option<Box<Fault>>>,
     /// Whether the path had no value and the default was used.
-    pub(crate) default_used: bool,
+    pub default_used: bool,
     /// The references inside of it.
-    pub(crate) inner: Vec<TracedReference>,
+    pub inner: Vec<TracedReference>,
 }
 
 impl Evaluator<'_> {
     /// The whnf at a path below a slot, `None` if there is no value.
-    pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
+    pub fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
         let mut found = self.whnf(slot)?;
         for key in path {
             match self.part(&found, key)? {
@@ -202,13 +202,13 @@ impl Evaluator<'_> {
     }
 
     /// The whnf of one child of a container.
-    pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
+    pub fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
         let child = found.whnf.child(key, |_| index(key));
         child.map(|child| self.child_whnf(child)).transpose()
     }
 
     /// The whole value of a path, given the slot of its first key. The error is the first fault.
-    pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
+    pub fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
         let before = self.faults.len();
         let before_path = self.enter(path.first());
         let value = self.deep_at(path.get(1..).unwrap_or_default(), slot);
@@ -234,7 +234,7 @@ impl Evaluator<'_> {
 
     /// Folds the values of one path and reports each of them, including those that a `~` replaced and those
     /// after a problem.
-    pub(crate) fn trace_fold<'k>(
+    pub fn trace_fold<'k>(
         &mut self,
         entries: &[StackEntry],
         keeps: &'k dyn Fn(usize) -> bool,
@@ -269,7 +269,7 @@ impl Evaluator<'_> {
     }
 
     /// The outermost references of a text, with their results.
-    pub(crate) fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<TracedReference> {
+    pub fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<TracedReference> {
         self.trace_parts(&template.parts, &template.source, origin)
     }
 

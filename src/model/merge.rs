@@ -98,7 +98,7 @@ impl Prefixes {
     }
 
     /// Whether a key begins with a prefix.
-    pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
+    pub fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }
 }

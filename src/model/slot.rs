@@ -139,7 +139,7 @@ impl KeyPrefix {
 
     /// Combines both.
     #[must_use]
-    pub(crate) fn and(self, other: KeyPrefix) -> KeyPrefix {
+    pub fn and(self, other: KeyPrefix) -> KeyPrefix {
         KeyPrefix { overrides: self.overrides || other.overrides, constant: self.constant || other.constant }
     }
 }

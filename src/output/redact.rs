@@ -73,7 +73,7 @@ impl Redaction {
     }
 
     /// The policy for one file: it also hides what aliases bring from secret keys to other keys.
-    pub(crate) fn within(&self, layer: &Layer) -> Cow<'_, Redaction> {
+    pub fn within(&self, layer: &Layer) -> Cow<'_, Redaction> {
         if layer.aliased {
             let secrets = Layer::with_aliased(&self.secrets, [layer]);
             Cow::Owned(Redaction { secrets, ..self.clone() })
@@ -83,7 +83,7 @@ impl Redaction {
     }
 
     /// Redacts the written form of what a file has at a path.
-    pub(crate) fn slot(&self, path: &[Key], slot: &Slot, prefixes: &Prefixes) -> Value {
+    pub fn slot(&self, path: &[Key], slot: &Slot, prefixes: &Prefixes) -> Value {
         let own = written(slot, prefixes);
         if !self.secrets.has_places() {
             return self.written(path, &own);

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use data::below;
+pub use data::below;
 pub use data::{github, sarif, to_json, to_json_line};
 pub use finding::{Finding, Level, grouped};
 pub use full::{full, full_findings, full_note, full_warning};

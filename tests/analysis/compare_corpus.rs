@@ -12,13 +12,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use reclass::compare::{
+use reclass::error::Error;
+use reclass::value::{Key, Map, Text, Value};
+use reclass_analysis::compare::{
     ComparedParts, OldAnswers, OldForm, OldNode, OldSections, ProgramComparison, compare,
 };
-use reclass::diff::Difference;
-use reclass::error::Error;
-use reclass::internals::yaml::parse_value;
-use reclass::value::{Key, Map, Text, Value};
+use reclass_analysis::diff::Difference;
+use reclass_yaml::parse_value;
 use serde_json::Value as Json;
 use support::corpus::{Case, FORKS, Recorded};
 use support::{answer, corpus};

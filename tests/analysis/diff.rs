@@ -11,8 +11,8 @@ use support::folders;
 use std::path::Path;
 
 use folders::{inventory, parts, set, write};
-use reclass::diff::{Difference, NAMED, diff, summary, text};
 use reclass::style::Paint;
+use reclass_analysis::diff::{Difference, NAMED, diff, summary, text};
 
 /// The difference of the sides that a text describes.
 fn difference(base: &Path, example: &str) -> Difference {

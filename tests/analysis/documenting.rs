@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 
 use folders::{inventory, write};
 use reclass::Inventory;
-use reclass::docs::{docs, pages, stream};
-use reclass::infer::infer;
 use reclass::redact::Redaction;
+use reclass_analysis::docs::{docs, pages, stream};
+use reclass_analysis::infer::infer;
 
 /// An inventory of these files.
 fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Inventory) {
@@ -146,7 +146,7 @@ fn neither_markup_nor_secrets_come_through() {
     assert!(text.contains("| ``a\\|b`c`` | string | ``<b>\\|`x`` |"), "{text}");
     assert!(text.contains("| `password` | string | `\"***\"` |"), "{text}");
     assert!(!text.contains("ignore") && text.contains("The file cannot be read"), "{text}");
-    let shown = stream(&reclass::docs::docs(&inventory, &Redaction::none()).unwrap());
+    let shown = stream(&reclass_analysis::docs::docs(&inventory, &Redaction::none()).unwrap());
     assert!(shown.contains("S3CRET"));
 }
 

@@ -9,10 +9,10 @@ use support::folders;
 
 use folders::{inventory, parts, set, write};
 use reclass::error::Error;
-use reclass::explain::{Selection, explain, to_text};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
+use reclass::{Inventory, Request};
+use reclass_analysis::explain::{Selection, explain, to_text};
 
 /// The file as it should be.
 fn played(text: &str) -> String {

@@ -14,10 +14,10 @@ use support::corpus;
 
 use std::collections::HashMap;
 
-use reclass::explain::{Selection, ValueTrace, explain};
-use reclass::internals::base::path::{join_path, split_path};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Key, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::explain::{Selection, ValueTrace, explain};
+use reclass_base::path::{join_path, split_path};
 
 /// How many nodes of one inventory are looked at, and how many paths of one node.
 const MOST: (usize, usize) = (3, 240);

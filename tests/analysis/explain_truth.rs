@@ -22,11 +22,11 @@ use std::path::Path;
 
 use inventory::Node as Tree;
 use random::Random;
-use reclass::explain::{Effect, ReferenceTrace, Selection, ValueTrace, explain};
-use reclass::internals::engine::{Inventory, Request};
-use reclass::internals::yaml::compose::{Data, Node, compose};
 use reclass::source::Site;
 use reclass::value::{Key, Text, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::explain::{Effect, ReferenceTrace, Selection, ValueTrace, explain};
+use reclass_yaml::compose::{Data, Node, compose};
 
 /// What is written in place of a value.
 const ANOTHER: &str = "another-value";

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use reclass::explain::{Selection, explain};
-use reclass::graph::{PageData, PageOptions, data, dot, graph, html};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::explain::{Selection, explain};
+use reclass_analysis::graph::{PageData, PageOptions, data, dot, graph, html};
 use serde_json::Value as Json;
 use support::{answer, corpus};
 

@@ -6,9 +6,9 @@ use support::folders;
 use std::path::Path;
 
 use folders::{copy, inventory, write};
-use reclass::diff::diff;
-use reclass::impact::{Impact, impact, markdown, text};
 use reclass::value::{Map, Value};
+use reclass_analysis::diff::diff;
+use reclass_analysis::impact::{Impact, impact, markdown, text};
 
 fn example() -> (tempfile::TempDir, Map) {
     let folder = tempfile::tempdir().unwrap();

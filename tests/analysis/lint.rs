@@ -12,8 +12,8 @@ use std::path::Path;
 
 use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
-use reclass::lint::{CodeSelection, RULES, Rule, lint, selected};
 use reclass::report::Level;
+use reclass_analysis::lint::{CodeSelection, RULES, Rule, lint, selected};
 
 /// What lint says of an inventory, one line each, with paths below its folder.
 fn findings(parts: &[Part]) -> String {

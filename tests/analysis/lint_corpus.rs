@@ -17,18 +17,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use reclass::Inventory;
 use reclass::error::Fault;
-use reclass::graph::{PageOptions, data, dot, graph, html};
-use reclass::internals::analysis::survey::{Survey, Surveyed, SurveyedFile};
-use reclass::internals::base::path::join_path;
-use reclass::internals::base::source::FileId;
-use reclass::internals::engine::Inventory;
-use reclass::internals::model::layer::Layer;
-use reclass::internals::model::merge::{Prefixes, settled};
-use reclass::internals::model::slot::{MapSlot, Slot};
-use reclass::lint::lint;
+use reclass::parts::model::layer::Layer;
+use reclass::parts::model::merge::{Prefixes, settled};
+use reclass::parts::model::slot::{MapSlot, Slot};
 use reclass::redact::Redaction;
 use reclass::value::{Key, Map, Value};
+use reclass_analysis::graph::{PageOptions, data, dot, graph, html};
+use reclass_analysis::lint::lint;
+use reclass_analysis::survey::{Survey, Surveyed, SurveyedFile};
+use reclass_base::path::join_path;
+use reclass_base::source::FileId;
 
 /// The options of an inventory, and its folder if that is temporary.
 type Opened = (String, Map, Option<tempfile::TempDir>);

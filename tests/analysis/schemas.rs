@@ -4,15 +4,15 @@
 
 use std::path::Path;
 
-use reclass::compare::ProgramComparison;
-use reclass::diff::Difference;
-use reclass::docs::Documentation;
-use reclass::explain::Explanation;
-use reclass::file_schemas::{FILE_SCHEMAS, file_schema};
-use reclass::impact::Impact;
 use reclass::report::Finding;
-use reclass::serve::status::Status;
-use reclass::test::TestReport;
+use reclass_analysis::compare::ProgramComparison;
+use reclass_analysis::diff::Difference;
+use reclass_analysis::docs::Documentation;
+use reclass_analysis::explain::Explanation;
+use reclass_analysis::file_schemas::{FILE_SCHEMAS, file_schema};
+use reclass_analysis::impact::Impact;
+use reclass_analysis::test::TestReport;
+use reclass_serve::status::Status;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 

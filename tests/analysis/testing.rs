@@ -16,8 +16,8 @@ use reclass::Inventory;
 use reclass::error::Result;
 use reclass::redact::Redaction;
 use reclass::style::Paint;
-use reclass::test::{MOST_FAILURES, TestQuestion, TestReport, TestState, junit, test, text};
 use reclass::value::{Map, Value};
+use reclass_analysis::test::{MOST_FAILURES, TestQuestion, TestReport, TestState, junit, test, text};
 
 /// Writes an inventory, and returns the options that name it.
 fn written(base: &Path, text: &str) -> Map {

@@ -22,7 +22,7 @@ use syn::{Attribute, Ident, Item, Macro, Meta, MetaList, UseTree, VisRestricted,
 use syn::{ItemEnum, ItemMod, ItemStruct, ItemTrait, ItemTraitAlias, ItemType, ItemUnion, ItemUse};
 
 /// The rooms of the crate `reclass`, from the lowest to the highest.
-const ROOMS: [&str; 8] = ["storage", "model", "evaluate", "engine", "output", "analysis", "edit", "serve"];
+const ROOMS: [&str; 5] = ["storage", "model", "evaluate", "engine", "output"];
 
 /// Type names with several definitions, each of which means the same thing, and their files.
 const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
@@ -32,7 +32,7 @@ const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
     ("Result", ["crates/base/src/error.rs", "crates/closed/src/lib.rs"]),
     ("RawDir", ["crates/closed/src/lib.rs", "src/storage/os.rs"]),
     // Those of a library without schemas.
-    ("Schemas", ["src/analysis/schema/check.rs", "src/analysis/schema/none.rs"]),
+    ("Schemas", ["crates/analysis/src/schema/check.rs", "crates/analysis/src/schema/none.rs"]),
     ("Watch", ["src/storage/watch/inotify.rs", "src/storage/watch/none.rs"]),
 ];
 
@@ -40,7 +40,7 @@ const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
 const CIRCLES: [(&str, usize); 5] = [
     ("crates/cli/src/", 6),
     ("crates/base/src/", 8),
-    ("src/edit/", 6),
+    ("crates/edit/src/", 6),
     ("src/engine/", 7),
     ("src/evaluate/", 8),
 ];

@@ -44,7 +44,7 @@ const KNOWN: [(&str, &str, &str); 23] = [
     ("crates/base/src/progress.rs", "WORKS", NUMBER),
     ("crates/base/src/value/serialize.rs", "VALUES", THREAD),
     ("src/engine/inputs.rs", "BUFFERS", NUMBER),
-    ("src/serve/registry.rs", "FIRST", RACE),
+    ("crates/serve/src/registry.rs", "FIRST", RACE),
     ("src/storage/record.rs", "BOOT", RACE),
 ];
 

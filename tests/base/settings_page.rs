@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use reclass::internals::yaml::parse_value;
 use reclass::settings::{Shape, TABLE};
+use reclass_yaml::parse_value;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
 const BEGIN: &str = "<!-- Written by tests/base/settings_page.rs. -->\n\n";

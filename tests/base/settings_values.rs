@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use reclass::error::Warning;
-use reclass::internals::yaml::parse_value;
 use reclass::report::Level;
 use reclass::settings::{Settings, Shape, TABLE};
 use reclass::value::{Map, Value};
+use reclass_yaml::parse_value;
 
 fn read(name: &str, value: Value) -> Result<(Settings, Vec<Warning>), String> {
     let options = Map::from_iter([(name.into(), value)]);
@@ -48,7 +48,7 @@ fn levels_of_lint_count_whatever_yaml_reads_them_as() {
             let base = Value::text(folder.path().to_str().unwrap());
             let options =
                 Map::from_iter([("inventory_base_uri".into(), base), ("lint_levels".into(), levels)]);
-            assert!(reclass::lint::lint(&options, &[], &()).unwrap().is_empty(), "{level}");
+            assert!(reclass_analysis::lint::lint(&options, &[], &()).unwrap().is_empty(), "{level}");
         }
     }
 }

@@ -23,8 +23,7 @@ pub fn holds(case: &Case, arguments: &[String], answer: &Ours, outcome: &Outcome
             let (printed, expected) = if json {
                 (serde_json::from_str(&outcome.output).map_err(|error| error.to_string())?, in_json(expected))
             } else {
-                let read = reclass::internals::yaml::parse_value(&outcome.output)
-                    .map_err(|error| error.to_string())?;
+                let read = reclass_yaml::parse_value(&outcome.output).map_err(|error| error.to_string())?;
                 (to_json(&read, case), in_yaml(expected))
             };
             let printed = timeless(printed);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use reclass::error::{Error, Fault};
-use reclass::internals::engine;
+use reclass::parts::engine;
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
 
@@ -105,7 +105,7 @@ pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
         let names = inventory.nodes()?;
         let answers = names.iter().map(|name| {
             let answer = attempt(|| {
-                let info = inventory.nodeinfo(name, &engine::Request::default())?;
+                let info = inventory.nodeinfo(name, &reclass::Request::default())?;
                 Ok(Answer::Value(Data::of(&nodeinfo(&info), root), !info.warnings.is_empty()))
             });
             (name.to_string(), answer.unwrap_or_else(|refusal| refusal))
@@ -114,7 +114,7 @@ pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
     })
 }
 
-fn nodeinfo(info: &engine::NodeInfo) -> Json {
+fn nodeinfo(info: &reclass::NodeInfo) -> Json {
     let mut json = faithful(&info.to_value(""));
     if let Some(about) = json["$map"][0][1]["$map"].as_array_mut() {
         about.retain(|pair| pair[0] != "timestamp");

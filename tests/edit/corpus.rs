@@ -8,14 +8,14 @@ use support::yaml;
 
 use std::collections::BTreeMap;
 
-use reclass::edit::{Action, Change};
-use reclass::internals::model::merge::Prefixes;
-use reclass::internals::yaml::compose::{Data, Document, Node, compose};
-use reclass::internals::yaml::{parse_value, to_value};
+use reclass::parts::model::merge::Prefixes;
 use reclass::pystr;
 use reclass::settings::Settings;
 use reclass::source::Span;
 use reclass::value::{Map, Text};
+use reclass_edit::{Action, Change};
+use reclass_yaml::compose::{Data, Document, Node, compose};
+use reclass_yaml::{parse_value, to_value};
 use support::faithful::faithful;
 use support::random::Random;
 use yaml::oracle::corpus;

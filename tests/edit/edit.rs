@@ -1,10 +1,10 @@
 //! The editor of texts: only the entry changes, or nothing does.
 
-use reclass::edit::{Action, Change};
-use reclass::internals::model::merge::Prefixes;
-use reclass::internals::yaml::parse_value;
+use reclass::parts::model::merge::Prefixes;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass_edit::{Action, Change};
+use reclass_yaml::parse_value;
 
 fn yaml(text: &str) -> Value {
     parse_value(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -94,7 +94,7 @@ fn a_bracket_that_is_not_closed_is_not_taken_for_a_reference() {
         ("bad: [$[ exports:a ], b]\n", true),
         ("bad: {x: ${b}}\n", true),
     ] {
-        let error = reclass::internals::yaml::compose::compose(text.as_bytes()).expect_err("no YAML");
+        let error = reclass_yaml::compose::compose(text.as_bytes()).expect_err("no YAML");
         let fault = error.first();
         let notes = fault.notes.iter().map(|note| note.text.clone());
         let said = notes.chain(fault.kind.help()).collect::<Vec<_>>().join("; ");

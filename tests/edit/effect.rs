@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use reclass::EditEffect;
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::node::{self, NodeContent};
-use reclass::edit::tree::{EditOptions, Edited};
 use reclass::error::Result;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass_analysis::effect::EditEffect;
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::node::{self, NodeContent};
+use reclass_edit::tree::{EditOptions, Edited};
 use tempfile::TempDir;
 
 const PRAGUE: ClusterFile<'_> = ClusterFile { cluster: "prague", name: "" };

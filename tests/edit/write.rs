@@ -9,15 +9,15 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::node::{self, NodeContent};
-use reclass::edit::tree::EditOptions;
 use reclass::error::Error;
-use reclass::internals::storage::TreeLimits;
-use reclass::internals::storage::folders::list;
-use reclass::internals::storage::write::{TreeLock, WriteStep};
+use reclass::parts::storage::TreeLimits;
+use reclass::parts::storage::folders::list;
+use reclass::parts::storage::write::{TreeLock, WriteStep};
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::node::{self, NodeContent};
+use reclass_edit::tree::EditOptions;
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use tempfile::TempDir;
 
@@ -66,7 +66,7 @@ fn write_until_a_step() {
     let (path, step) = (PathBuf::from(task("WRITE_PATH")), task("WRITE_STEP"));
     let root = path.parent().expect("a folder");
     let lock = TreeLock::take(root).expect("the lock");
-    let fingerprint = reclass::internals::storage::fs::fingerprint(&path).ok();
+    let fingerprint = reclass::parts::storage::fs::fingerprint(&path).ok();
     let mut tell = |at: WriteStep| {
         if format!("{at:?}") == step {
             println!("\nREACHED");
@@ -114,7 +114,7 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let listing = list(&[folder.path().to_owned()], limits).expect("a listing");
             assert_eq!(listing.files().count(), usize::from(found.is_some()), "{step:?}");
             let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");
-            let fingerprint = reclass::internals::storage::fs::fingerprint(&path).ok();
+            let fingerprint = reclass::parts::storage::fs::fingerprint(&path).ok();
             assert!(
                 lock.replace(&path, b"later: text\n", fingerprint.as_ref()).expect("written"),
                 "{step:?}"
@@ -197,7 +197,7 @@ fn edits_of_many_processes_are_all_there() {
 fn an_edit_that_somebody_without_the_lock_made_is_seen() {
     let (folder, _, file) = inventory();
     let lock = TreeLock::take(&folder.path().join("classes")).expect("the lock");
-    let fingerprint = reclass::internals::storage::fs::fingerprint(&file).expect("a fingerprint");
+    let fingerprint = reclass::parts::storage::fs::fingerprint(&file).expect("a fingerprint");
     fs::write(&file, "parameters: {}\n").expect("by hand");
     assert!(!lock.replace(&file, b"x: 1\n", Some(&fingerprint)).expect("no error"), "written over an edit");
     assert!(!lock.replace(&file, b"x: 1\n", None).expect("no error"), "written over a new file");
@@ -551,12 +551,9 @@ fn errors_say_which_user_lacks_which_right_on_which_path() {
         given_away(&closed, mode).expect("given away");
         let mut options = Map::default();
         options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().expect("text")));
-        let inventory = reclass::internals::engine::Inventory::open(&options).expect("settings");
+        let inventory = reclass::Inventory::open(&options).expect("settings");
         let (found, said) = failure(&|| {
-            inventory
-                .nodeinfo("n", &reclass::internals::engine::Request::default())
-                .map(|_| ())
-                .expect_err("no right")
+            inventory.nodeinfo("n", &reclass::Request::default()).map(|_| ()).expect_err("no right")
         });
         assert_eq!(found, code, "{said}");
         let lacks = format!("user 'root' has no right to {lacks} it (mode {mode:04o} of user 4242)");

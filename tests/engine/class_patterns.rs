@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use support::random::Random;
 
 /// The parameters that references in class names see: each node begins with the class that sets them.

@@ -4,14 +4,14 @@
 
 use std::path::Path;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::json::dumps;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use support::folders::{inventory, write};
 
 /// The value of a text in YAML.
 fn yaml(text: &str) -> Value {
-    reclass::internals::yaml::parse_value(text).unwrap()
+    reclass_yaml::parse_value(text).unwrap()
 }
 
 fn map(text: &str) -> Map {

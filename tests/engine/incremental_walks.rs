@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use reclass::error::Error;
-use reclass::internals::engine::context::NodeRequest;
-use reclass::internals::engine::{Inventory, Request};
+use reclass::parts::engine::context::NodeRequest;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use support::random::Random;
 
 /// The edits of a walk.

@@ -6,8 +6,8 @@ use support::folders;
 use std::path::Path;
 
 use folders::{inventory, write};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 
 const SECRET: &str = "S3CRETVALUE";
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use support::random::Random;
 
 const ROOTS: [&str; 2] = ["one", "two"];

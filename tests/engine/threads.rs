@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reclass::error::Error;
-use reclass::internals::engine::{Inventory, NodeInfo, Request};
-use reclass::serve::Served;
 use reclass::value::{Map, Text, Value};
+use reclass::{Inventory, NodeInfo, Request};
+use reclass_serve::Served;
 
 /// Enough for the engine to share the work between threads of its own.
 const NODES: usize = 72;

@@ -19,8 +19,8 @@ use std::path::Path;
 use inventory::Node;
 use random::Random;
 use reclass::error::Fault;
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Text, Value};
+use reclass::{Inventory, Request};
 
 /// How many nodes are made of each.
 const VARIANTS: usize = 3;

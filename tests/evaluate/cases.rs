@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::json;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use serde_json::Value as Json;
 
 #[test]
@@ -22,7 +22,7 @@ fn cases_are_answered_as_expected() {
 
 fn differences(case: &Path) -> Vec<String> {
     let mut options = match std::fs::read_to_string(case.join("settings.json")) {
-        Ok(text) => match reclass::internals::yaml::parse_value(&text).unwrap() {
+        Ok(text) => match reclass_yaml::parse_value(&text).unwrap() {
             Value::Map(map) => (*map).clone(),
             other => panic!("{} has settings that are a {}", case.display(), other.type_name()),
         },
@@ -54,7 +54,7 @@ fn differences(case: &Path) -> Vec<String> {
 }
 
 fn typed_differences(case: &Path, inventory: &Inventory, expected: &str) -> Vec<String> {
-    let Value::Map(expected) = reclass::internals::yaml::parse_value(expected).unwrap() else { panic!() };
+    let Value::Map(expected) = reclass_yaml::parse_value(expected).unwrap() else { panic!() };
     let mut wrong = Vec::new();
     for (node, expected) in expected.iter() {
         let name = node.as_str().unwrap();

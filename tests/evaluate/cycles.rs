@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 
 /// An inventory with the parameters of a node and of a class that it includes.
 fn inventory(base: &Path, class: &str, node: &str) -> Map {

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use reclass::explain::{Selection, explain};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::json;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::explain::{Selection, explain};
 use serde_json::{Map as JsonMap, Value as Json, json};
 use support::random::Random;
 
@@ -508,7 +508,7 @@ fn the_setting_counts_before_all_files() {
         let base = folder.path().join(seed.to_string());
         write(&base, &layers);
         let text = format!("'{}': {}", setting.pattern, setting.written);
-        let inventory = open(&base, reclass::internals::yaml::parse_value(&text).unwrap());
+        let inventory = open(&base, reclass_yaml::parse_value(&text).unwrap());
         layers.insert(0, Layer { rules: vec![setting], ..Layer::default() });
         compare(&inventory, &layers);
     }
@@ -518,7 +518,7 @@ fn the_setting_counts_before_all_files() {
 fn another_value_of_the_setting_is_an_error_and_not_off() {
     for value in ["maybe", "1", "[l]", "'true'"] {
         let mut options = Map::default();
-        let value = reclass::internals::yaml::parse_value(value).unwrap();
+        let value = reclass_yaml::parse_value(value).unwrap();
         options.insert("merge_options".into(), value.clone());
         let error = Inventory::open(&options).unwrap_err();
         assert!(

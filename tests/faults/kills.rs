@@ -8,8 +8,8 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use support::is_long;
 
 use crate::origin::Origin;
@@ -41,7 +41,7 @@ fn value(inventory: &Inventory) -> usize {
 #[ignore = "run by others in a process of its own"]
 fn fetch_once() {
     let at: usize = std::env::var("KILLED_AT").unwrap().parse().unwrap();
-    let options = reclass::internals::yaml::parse_value(&std::env::var("KILLED_OPTIONS").unwrap()).unwrap();
+    let options = reclass_yaml::parse_value(&std::env::var("KILLED_OPTIONS").unwrap()).unwrap();
     let Value::Map(options) = options else { panic!("options are a mapping") };
     arm(at, KILLED);
     let inventory = Inventory::open(&options).unwrap();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::EditOptions;
 use reclass::settings::Settings;
 use reclass::value::Value;
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::tree::EditOptions;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use support::is_long;
 

@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, thread};
 
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::EditOptions;
 use reclass::failpoints::arm;
-use reclass::internals::base::parallel;
-use reclass::internals::engine::{Inventory, Request};
 use reclass::panics;
-use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_base::parallel;
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::tree::EditOptions;
+use reclass_serve::Served;
 
 use crate::folders::write;
 use crate::scenarios::{NEW, OLD, site};

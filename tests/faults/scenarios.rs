@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::EditOptions;
 use reclass::error::{Error, Fault, Kind};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::tree::EditOptions;
 use support::is_long;
 
 use crate::folders::{inventory, until_old, write};

@@ -13,13 +13,13 @@ use std::fs;
 use std::path::Path;
 
 use folders::{inventory, processor_seconds, set, write};
-use reclass::internals::engine::{Inventory, Request};
-use reclass::internals::yaml::emit::{EmitOptions, emit};
 use reclass::json::dumps;
-use reclass::lint::{RULES, lint};
 use reclass::redact::Redaction;
 use reclass::report::{Finding, full, full_findings, full_warning};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::lint::{RULES, lint};
+use reclass_yaml::emit::{EmitOptions, emit};
 
 /// How much longer the larger file may take. Twice is linear, four times quadratic.
 const MOST_RATIO: f64 = 3.0;

@@ -24,10 +24,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use folders::{inventory, processor_seconds, set, write};
-use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::settings::TABLE;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 
 /// What no hostile inventory may take: seconds of the processor, and MiB. Unoptimized builds included; what
 /// each really takes is printed.

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use reclass::diff::{NAMED, diff};
 use reclass::error::Error;
-use reclass::explain::{Selection, explain, to_text};
-use reclass::graph::{PageOptions, data, dot, graph, html};
-use reclass::internals::engine::{Inventory, Request};
-use reclass::lint::lint;
-use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::diff::{NAMED, diff};
+use reclass_analysis::explain::{Selection, explain, to_text};
+use reclass_analysis::graph::{PageOptions, data, dot, graph, html};
+use reclass_analysis::lint::lint;
+use reclass_analysis::list::{self, NodeFilter};
 
 /// The name of each question, and how long its answer is.
 pub type Question = (&'static str, fn(&Map, &Path, &str) -> Result<usize, Error>);
@@ -34,7 +34,7 @@ pub const QUESTIONS: [Question; 8] = [
         let empty = empty.to_str().unwrap();
         let difference = diff(options, None, (empty, "."), &[], false)?;
         let data = reclass::report::to_json(&difference);
-        Ok(reclass::diff::text(&difference, NAMED, Paint::PLAIN).len() + data.len())
+        Ok(reclass_analysis::diff::text(&difference, NAMED, Paint::PLAIN).len() + data.len())
     }),
     ("nodes --param", |options, _, _| {
         let filter = NodeFilter { parameters: vec!["**:nothing".into()], ..NodeFilter::default() };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use reclass::Inventory;
 use reclass::files::percent_encoded;
-use reclass::lint::{lint, lint_options};
 use reclass::report::Level;
+use reclass_analysis::lint::{lint, lint_options};
 use support::folders::{Part, examples, parts};
 
 use crate::editor::{Editor, found_in};

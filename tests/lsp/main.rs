@@ -16,7 +16,7 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 use editor::{Editor, options, write_files};
-use reclass::lint::lint;
+use reclass_analysis::lint::lint;
 use serde_json::json;
 
 const SMALL: &str = "\

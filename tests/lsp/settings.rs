@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use reclass::lint::lint;
+use reclass_analysis::lint::lint;
 use serde_json::{Value as Json, json};
 
 use crate::editor::{Editor, found_in, write_files};

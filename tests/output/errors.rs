@@ -15,18 +15,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use folders::{Part, inventory, parts, set, write};
-use reclass::compare::{ComparedParts, OldAnswers, compare};
-use reclass::edit::node::{self, NodeContent};
-use reclass::edit::tree::EditOptions;
 use reclass::error::{Error, Kind};
-use reclass::internals::engine::{Inventory, Request};
-use reclass::internals::storage::fs::reason;
-use reclass::internals::storage::write::{TreeLock, unflushed};
-use reclass::lint::rule;
+use reclass::parts::storage::fs::reason;
+use reclass::parts::storage::write::{TreeLock, unflushed};
 use reclass::report;
-use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
+use reclass_analysis::compare::{ComparedParts, OldAnswers, compare};
+use reclass_analysis::lint::rule;
+use reclass_edit::node::{self, NodeContent};
+use reclass_edit::tree::EditOptions;
+use reclass_serve::Served;
 
 /// Where the inventory is in the examples.
 const SHOWN: &str = "/srv/salt/reclass";

@@ -4,11 +4,11 @@
 use std::fs;
 
 use reclass::error::concise;
-use reclass::internals::base::secrets::MASK;
-use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::report::full;
 use reclass::value::{Key, Map, Value};
+use reclass::{Inventory, Request};
+use reclass_base::secrets::MASK;
 use tempfile::TempDir;
 
 /// What stands for a secret in the inventories below.
@@ -139,18 +139,19 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     let (_folder, inventory) = inventory(&[("nodes/n.yml", NODE), ("classes/c.yml", CLASS)]);
     let redaction = Redaction::of(inventory.settings());
 
-    let filter = reclass::list::NodeFilter::default();
-    let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows;
-    let options = reclass::graph::PageOptions::default();
-    let page = reclass::graph::data(&inventory, &[], &redaction, &options).unwrap();
-    let selection = reclass::explain::Selection {
+    let filter = reclass_analysis::list::NodeFilter::default();
+    let parameters = reclass_analysis::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows;
+    let options = reclass_analysis::graph::PageOptions::default();
+    let page = reclass_analysis::graph::data(&inventory, &[], &redaction, &options).unwrap();
+    let selection = reclass_analysis::explain::Selection {
         parameters: vec!["**".into()],
         exports: vec!["**".into()],
         redaction: redaction.clone(),
-        ..reclass::explain::Selection::default()
+        ..reclass_analysis::explain::Selection::default()
     };
-    let explanation = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
-    let text = reclass::explain::to_text(&explanation, reclass::style::Paint::PLAIN);
+    let explanation =
+        reclass_analysis::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
+    let text = reclass_analysis::explain::to_text(&explanation, reclass::style::Paint::PLAIN);
     let data = reclass::report::to_json(&explanation);
     for shown in [&format!("{parameters:?}"), &page.values, &text, &data] {
         assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
@@ -273,29 +274,40 @@ exports: {e: '${copy}', x: *text}
     let redaction = Redaction::of(inventory.settings());
     let mut shown = Vec::new();
     for node in ["n", "m"] {
-        let selection = reclass::explain::Selection {
+        let selection = reclass_analysis::explain::Selection {
             parameters: vec!["**".into()],
             exports: vec!["**".into()],
             redaction: redaction.clone(),
-            ..reclass::explain::Selection::default()
+            ..reclass_analysis::explain::Selection::default()
         };
-        let everything =
-            reclass::explain::Selection { parameters: Vec::new(), exports: Vec::new(), ..selection.clone() };
+        let everything = reclass_analysis::explain::Selection {
+            parameters: Vec::new(),
+            exports: Vec::new(),
+            ..selection.clone()
+        };
         for selection in [selection, everything] {
             let explained =
-                reclass::explain::explain(&inventory, node, &Request::default(), &selection).unwrap();
-            shown.push(reclass::explain::to_text(&explained, reclass::style::Paint::PLAIN));
+                reclass_analysis::explain::explain(&inventory, node, &Request::default(), &selection)
+                    .unwrap();
+            shown.push(reclass_analysis::explain::to_text(&explained, reclass::style::Paint::PLAIN));
             shown.push(reclass::report::to_json(&explained));
         }
     }
-    let filter = reclass::list::NodeFilter::default();
-    shown
-        .push(format!("{:?}", reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows));
-    let page =
-        reclass::graph::data(&inventory, &[], &redaction, &reclass::graph::PageOptions::default()).unwrap();
+    let filter = reclass_analysis::list::NodeFilter::default();
+    shown.push(format!(
+        "{:?}",
+        reclass_analysis::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows
+    ));
+    let page = reclass_analysis::graph::data(
+        &inventory,
+        &[],
+        &redaction,
+        &reclass_analysis::graph::PageOptions::default(),
+    )
+    .unwrap();
     shown.extend([
         page.values,
-        reclass::report::to_json(&reclass::docs::docs(&inventory, &redaction).unwrap()),
+        reclass::report::to_json(&reclass_analysis::docs::docs(&inventory, &redaction).unwrap()),
     ]);
     for shown in &shown {
         assert!(shown.contains(MASK) && !shown.contains("HIDE"), "{shown}");

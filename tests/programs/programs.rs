@@ -336,7 +336,7 @@ fn the_examples_of_the_manual_pages_run() {
 #[test]
 fn every_code_is_explained() {
     let place = workplace();
-    for code in reclass::lint::codes() {
+    for code in reclass_analysis::lint::codes() {
         let said = printed(place.path(), &["reclass", "explain-error", code]);
         let rest = said.strip_prefix(&format!("{code}\n\n")).unwrap();
         assert!(rest.lines().next().unwrap().len() > 20 && !rest.contains("```"), "{said}");
@@ -365,7 +365,7 @@ fn without_a_code_all_codes_are_listed() {
     let said = printed(workplace().path(), &["reclass", "explain-error"]);
     let lines: Vec<_> = said.lines().filter_map(|line| line.split_once("  ")).collect();
     let listed: Vec<_> = lines.iter().map(|(code, _)| *code).collect();
-    let mut codes: Vec<_> = reclass::lint::codes().collect();
+    let mut codes: Vec<_> = reclass_analysis::lint::codes().collect();
     codes.sort_unstable();
     assert_eq!(listed, codes);
     for (code, meaning) in lines {

@@ -149,7 +149,7 @@ fn program(name: &str) -> PathBuf {
 /// not have: JSON to the byte, YAML as data, since it begins with `_meta`.
 fn same_groups(theirs: &str, ours: &str) -> bool {
     if ours.starts_with("_meta") || ours.starts_with("{_meta") {
-        let data = |text: &str| match reclass::internals::yaml::parse_value(text).unwrap() {
+        let data = |text: &str| match reclass_yaml::parse_value(text).unwrap() {
             Value::Map(map) => {
                 let groups = map.as_ref().clone().into_iter();
                 let groups = groups.filter(|(key, _)| key.as_str() != Some("_meta")).collect();

@@ -72,7 +72,7 @@ def pythons() -> list[Path]:
 
 
 def test_the_bill_names_the_libraries_in_the_page_of_a_graph() -> None:
-    folder = ROOT / "src/analysis/graph/explorer"
+    folder = ROOT / "crates/analysis/src/graph/explorer"
     locked = json.loads((folder / "package-lock.json").read_text())["packages"]
     shipped = {
         path.removeprefix("node_modules/") for path, one in locked.items() if path and not one.get("dev")

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::Value;
+use reclass::{Inventory, Request};
 
 /// An inventory on disk, and one that was asked often enough to be watched where it can be.
 struct Site {

@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use folders::processor_seconds;
 use num_bigint::BigInt;
-use reclass::internals::yaml::compose::compose;
-use reclass::internals::yaml::parse_value;
+use reclass_yaml::compose::compose;
+use reclass_yaml::parse_value;
 
 fn code(text: &str) -> &'static str {
     let start = processor_seconds();

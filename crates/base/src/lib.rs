@@ -1,6 +1,9 @@
-//! Base: values, errors, settings, source positions, names and paths.
+//! The words that all other crates share: values, keys, errors, settings, places in files, and Python's texts.
 //!
-//! The vocabulary of every other room. Base knows nothing of YAML, files or nodes.
+//! Invariants: it knows nothing of YAML, files or nodes. An error is data, and its text is made where it is shown. A
+//! setting has its type, its default and its documentation in one row of `settings`.
+//!
+//! Read first: `value`, `error`, `settings`.
 
 // The playground has no system: there, this name is that of a call that fails.
 #[cfg(not(unix))]

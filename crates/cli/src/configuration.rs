@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use reclass::configuration::ConfigurationFile;
-use reclass::diff::SettingsFile;
 use reclass::error::{Error, Fault, Kind, Result, Warning};
 use reclass::files::{display, duplicate_keys, roots};
 use reclass::formats::{Data, Entry, Node};
-use reclass::lint::OptionsFile;
 use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
+use reclass_analysis::diff::SettingsFile;
+use reclass_analysis::lint::OptionsFile;
 use reclass_lsp::{FoundInventory, Texts};
 
 use crate::process::{current_folder, environment};

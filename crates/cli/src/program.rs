@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command};
 use reclass::error::{Error, Fault, Result};
 use reclass::report::{Level, grouped};
-use reclass::serve::Served;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, NodeInfo, NodeRequest};
+use reclass_serve::Served;
 
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;

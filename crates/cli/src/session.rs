@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use clap::Command;
 use reclass::error::Kind;
 use reclass::redact::Redaction;
-use reclass::serve::Served;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
+use reclass_serve::Served;
 
 use crate::configuration::{self, Configuration};
 use crate::program::{Program, Session};

@@ -15,10 +15,10 @@ use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Fault, Kind, Warning};
 use reclass::formats::{EmitOptions, write_yaml};
 use reclass::redact::Redaction;
-use reclass::serve::Served;
 use reclass::settings::Settings;
 use reclass::value::Value;
 use reclass::{files, json, report};
+use reclass_serve::Served;
 
 use crate::process::{current_folder, environment};
 use crate::screen;

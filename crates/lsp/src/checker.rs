@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use reclass::editor::InventoryNames;
 use reclass::error::Result;
-use reclass::lint::{
-    Baseline, BaselinePath, CodeSelection, errors_as_findings, errors_of, lint_options, rule, with_names,
-};
 use reclass::value::{Map, Text};
 use reclass::{Finding, Inventory};
+use reclass_analysis::editor::InventoryNames;
+use reclass_analysis::lint::{
+    Baseline, BaselinePath, CodeSelection, errors_as_findings, errors_of, lint_options, rule, with_names,
+};
 
 use crate::FoundInventory;
 use crate::places::follow;
@@ -114,7 +114,7 @@ impl Checking {
         let (options, file) = (&found.options, &*found.file);
         let Some((inventory, _)) = &self.inventory else {
             // Its faults are those of the settings.
-            return (reclass::lint::lint(options, &[], file).unwrap_or_default(), None);
+            return (reclass_analysis::lint::lint(options, &[], file).unwrap_or_default(), None);
         };
         let checked = with_names(inventory, options, file);
         let (mut findings, names) =

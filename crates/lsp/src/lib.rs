@@ -30,8 +30,8 @@ use std::sync::Arc;
 use crossbeam_channel::{bounded, unbounded};
 use lsp_server::Connection;
 use reclass::error::Result;
-use reclass::lint::OptionsFile;
 use reclass::value::Map;
+use reclass_analysis::lint::OptionsFile;
 
 /// An inventory that was found.
 #[derive(Clone)]

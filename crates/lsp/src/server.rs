@@ -16,9 +16,9 @@ use lsp_types::{
     SemanticTokens, ShowMessageParams, Uri, WorkspaceSymbolResponse,
 };
 use reclass::error::{Error, concise};
-use reclass::lint::{errors_as_findings, rule};
 use reclass::settings::LARGEST_FILE;
 use reclass::{Finding, Request as NodeRequest};
+use reclass_analysis::lint::{errors_as_findings, rule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use lsp_types::{Location, Position, Range, Uri};
-use reclass::editor::offset_of;
 use reclass::files::percent_encoded;
 use reclass::source::Site;
+use reclass_analysis::editor::offset_of;
 
 /// What a column of the protocol counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

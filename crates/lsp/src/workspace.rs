@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lsp_types::Uri;
-use reclass::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
 use reclass::error::{Error, Result};
-use reclass::explain::{Explanation, Selection, explain};
 use reclass::files::{real, roots};
-use reclass::lint::lint_options;
 use reclass::redact::Redaction;
 use reclass::value::Value;
 use reclass::{Finding, Inventory, NodeInfo, Request};
+use reclass_analysis::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
+use reclass_analysis::explain::{Explanation, Selection, explain};
+use reclass_analysis::lint::lint_options;
 
 use crate::FoundInventory;
 use crate::checker::KnownFindings;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use reclass::configuration::ConfigurationFile;
 use reclass::error::Result;
-use reclass::explain::{Selection, explain, to_text};
 use reclass::formats::{EmitOptions, emit};
-use reclass::lint::{CodeSelection, lint_options, of_inventory};
 use reclass::report::{Level, full, full_warning, grouped};
 use reclass::style::Paint;
 use reclass::value::{Key, Map, Value};
 use reclass::{Finding, InventoryBuilder, Request};
+use reclass_analysis::explain::{Selection, explain, to_text};
+use reclass_analysis::lint::{CodeSelection, lint_options, of_inventory};
 use serde::{Deserialize, Serialize};
 
 /// Where the files seem to be, as on the pages of the documentation.

@@ -18,12 +18,12 @@ use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::error::{Kind, Result, Warning, concise_warning, inert};
 use reclass::failpoints::failpoint;
-use reclass::list;
 use reclass::report::to_json;
-use reclass::serve::{News, Remarks, Served, ServedReply, without_node};
 use reclass::stack::grow;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, Settings};
+use reclass_analysis::list;
+use reclass_serve::{News, Remarks, Served, ServedReply, without_node};
 
 impl Inventory {
     /// The answer to a question, and what is to be logged about it. An error contains excerpts of the files, with

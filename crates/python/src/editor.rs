@@ -9,18 +9,18 @@ use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::once::objects;
 use crate::outgoing::Outgoing;
-use reclass::EditEffect;
-use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::etcd;
-use reclass::edit::fetched;
-use reclass::edit::node::{self, NodeContent};
-use reclass::edit::tree::{EditOptions, Edited};
-use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Result};
 use reclass::files::display;
 use reclass::redact::Redaction;
 use reclass::settings::{Settings, unknown_word};
 use reclass::value::{Map, Text, Value};
+use reclass_analysis::effect::EditEffect;
+use reclass_edit::cluster::{self, ClusterFile};
+use reclass_edit::etcd;
+use reclass_edit::fetched;
+use reclass_edit::node::{self, NodeContent};
+use reclass_edit::tree::{EditOptions, Edited};
+use reclass_edit::unified::{ShownText, unified};
 
 /// Edits the class and node files of an inventory, with the same settings as an `Inventory`.
 #[pyclass(frozen, module = "saltext.reclass")]
@@ -137,7 +137,7 @@ impl Editor {
     /// The folders of the inventory: those of the `classes`, and those of the `nodes`.
     fn folders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let (classes, nodes) = self.ask(py, reclass::edit::source::roots)?;
+            let (classes, nodes) = self.ask(py, reclass_edit::source::roots)?;
             let found = PyDict::new(py);
             for (name, folders) in [("classes", classes), ("nodes", nodes)] {
                 found.set_item(name, folders.iter().map(|folder| display(folder)).collect::<Vec<_>>())?;
@@ -192,7 +192,7 @@ impl Editor {
         #[pyo3(from_py_with = optional_argument)] node: Option<&str>,
     ) -> PyResult<Bound<'py, PyList>> {
         guard(|| {
-            let sources = self.ask(py, |settings| reclass::edit::source::list(settings, node))?;
+            let sources = self.ask(py, |settings| reclass_edit::source::list(settings, node))?;
             let all = PyList::empty(py);
             for source in sources {
                 let one = PyDict::new(py);

@@ -126,7 +126,7 @@ fn placed(text: &str, site: Option<&Site>) -> String {
 /// A panic that reaches Salt is a `BaseException`, and removes a worker of the master permanently.
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        reclass::serve::Served::forget_all();
+        reclass_serve::Served::forget_all();
         let place = reclass::panics::take_location();
         // For a file of a dependency, the path below the folder of the registry.
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();

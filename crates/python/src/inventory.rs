@@ -15,19 +15,19 @@ use crate::translating::{
     compared_parts, environment_asked_for, fetch_state, files_dict, findings_text, grains_read, node_name,
     now, old_pillars, pillar_dict, redaction, top_dict,
 };
-use reclass::compare::compare_state;
-use reclass::diff::diff;
 use reclass::error::Error;
-use reclass::explain::{Selection, explain, to_text};
-use reclass::impact::impact;
-use reclass::lint::lint;
-use reclass::list::{self, ListedRows, NodeFilter};
 use reclass::lock::Mutex;
-use reclass::serve::{Served, status};
 use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Map, Text, Value};
 use reclass::{CatalogEntry, Request};
+use reclass_analysis::compare::compare_state;
+use reclass_analysis::diff::diff;
+use reclass_analysis::explain::{Selection, explain, to_text};
+use reclass_analysis::impact::impact;
+use reclass_analysis::lint::lint;
+use reclass_analysis::list::{self, ListedRows, NodeFilter};
+use reclass_serve::{Served, status};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -267,7 +267,7 @@ impl Inventory {
         guard(|| {
             let difference = self.ask(py, None, |_| diff(&self.options, None, (old, new), &nodes, false))?;
             let text = self.text(py, None, |_| {
-                Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
+                Ok(reclass_analysis::diff::text(&difference, reclass_analysis::diff::NAMED, Paint::PLAIN))
             })?;
             Ok((text, !difference.is_empty()))
         })
@@ -308,7 +308,7 @@ impl Inventory {
             let comparison =
                 self.ask(py, None, |engine| compare_state(&self.options, Some(engine), &old, &parts, false))?;
             let text = self.text(py, None, |_| {
-                Ok(reclass::compare::text(&comparison, reclass::diff::NAMED, Paint::PLAIN))
+                Ok(reclass_analysis::compare::text(&comparison, reclass_analysis::diff::NAMED, Paint::PLAIN))
             })?;
             Ok((text, !comparison.is_empty()))
         })

@@ -19,10 +19,10 @@ use crate::data;
 use crate::errors::{Exception, exception};
 use crate::incoming;
 use crate::outgoing::Outgoing;
-use reclass::edit::unified::{ShownText, unified};
-use reclass::serve::Served;
 use reclass::value::{Date, DateTime, Key, Map, Value};
 use reclass::{InventoryBuilder, Request};
+use reclass_edit::unified::{ShownText, unified};
+use reclass_serve::Served;
 
 /// Python objects that are used again and again.
 pub struct Objects {

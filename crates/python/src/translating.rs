@@ -12,14 +12,14 @@ use crate::incoming;
 use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::Finding;
-use reclass::compare::{ComparedParts, OldAnswers};
 use reclass::error::{Fault, Kind, Result, article, inert};
 use reclass::pystr;
 use reclass::redact::Redaction;
 use reclass::report::{Level, full_findings};
-use reclass::serve::{Pillar, Served};
 use reclass::value::{Key, Map, Text, Value};
 use reclass::{FetchState, Top, files};
+use reclass_analysis::compare::{ComparedParts, OldAnswers};
+use reclass_serve::{Pillar, Served};
 
 /// The redaction of an answer.
 pub fn redaction(inventory: &reclass::Inventory, show: bool) -> Redaction {

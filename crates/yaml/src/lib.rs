@@ -1,4 +1,9 @@
-//! Reads and writes YAML exactly as `PyYAML` does, because inventories were written for it.
+//! Turns text into nodes with places, and values into text, exactly as `PyYAML` does: inventories were written for it.
+//!
+//! Invariants: it knows nothing of inventories, files or references. Only `resolve` decides what a plain scalar is. Every
+//! node has its place in the text.
+//!
+//! Read first: `compose`, `resolve`, `emit`.
 
 pub mod compose;
 mod construct;

@@ -117,7 +117,7 @@ fn ascii(json: &str) -> String {
 }
 
 /// The path relative to a folder, for programs that know their folder.
-pub(crate) fn below<'p>(path: &'p str, folder: &str) -> &'p str {
+pub fn below<'p>(path: &'p str, folder: &str) -> &'p str {
     let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     rest.unwrap_or(path)
 }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use reclass::error::Result;
-use reclass::explain::{Selection, explain};
-use reclass::internals::engine::context::Computation;
-use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::json::dumps;
-use reclass::list;
+use reclass::parts::engine::context::Computation;
 use reclass::report::to_json_line;
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request, inventory_value};
+use reclass_analysis::explain::{Selection, explain};
+use reclass_analysis::list;
 
 /// The settings; a cautious inventory is right without classes that are missing.
 pub fn options(base: &Path, cache: &str, cautious: bool) -> Map {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 
 use answers::{answers, options};
 use edits::Site;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 
 /// How many answers each inventory gives at least, and how often the file is written meanwhile.
 const ANSWERS: usize = 2_000;
@@ -164,7 +164,7 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
 /// A busy machine may hold a writer up between truncating a file and writing it.
 #[test]
 fn an_empty_file_waits_longer_than_others() {
-    use reclass::internals::storage::fs::read_settled;
+    use reclass::parts::storage::fs::read_settled;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("n.yml");
     let settle = Duration::from_millis(20);

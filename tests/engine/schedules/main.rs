@@ -30,7 +30,7 @@ pub mod keys;
 pub mod lock;
 #[path = "../../../src/engine/prefix.rs"]
 pub mod prefix;
-#[path = "../../../src/serve/registry.rs"]
+#[path = "../../../crates/serve/src/registry.rs"]
 mod registry;
 #[path = "../../../src/engine/sequence.rs"]
 mod sequence;
@@ -40,14 +40,12 @@ pub mod table;
 /// What the sources know the engine's modules by.
 mod engine {
     pub use crate::prefix;
-    pub use reclass::internals::engine::{counts, files};
+    pub use reclass::parts::engine::{counts, files};
 }
 
-/// The same for the room that serves.
-mod serve {
-    pub mod served {
-        pub use crate::processes::Served;
-    }
+/// The same for the crate that serves.
+mod served {
+    pub use crate::processes::Served;
 }
 
 // The same for the lowest crate.
@@ -55,9 +53,9 @@ pub use real_base::{error, failpoints, source, value};
 
 use std::sync::Arc;
 
-use reclass::internals::model::layer;
-use reclass::internals::model::slot::{MapSlot, Slot};
-use reclass::internals::{evaluate, model};
+use reclass::parts::model::layer;
+use reclass::parts::model::slot::{MapSlot, Slot};
+use reclass::parts::{evaluate, model};
 use source::{FileId, Origin};
 use value::{Key, Value};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use reclass::internals::engine::counts::Counter;
-use reclass::internals::engine::files::Dependencies;
-use reclass::internals::model::catalog::TreeId;
-use reclass::internals::model::merge::Prefixes;
-use reclass::internals::model::slot::Slot;
+use reclass::parts::engine::counts::Counter;
+use reclass::parts::engine::files::Dependencies;
+use reclass::parts::model::catalog::TreeId;
+use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::slot::Slot;
 use reclass::settings::Settings;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Map, Text, Value};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 use reclass::value::Value;
 use support::folders::until_old;
 
@@ -113,7 +113,7 @@ const WARM: usize = 10;
 #[ignore = "the child of the test below"]
 fn warm_questions() {
     let Ok(text) = std::env::var("ETCD_TEST_OPTIONS") else { return };
-    let value = reclass::internals::yaml::parse_value(&text).unwrap();
+    let value = reclass_yaml::parse_value(&text).unwrap();
     let inventory = Inventory::open(value.as_map().unwrap()).unwrap();
     ask(&inventory, "one").unwrap();
     // The data of the server itself are in the same folder.

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 
 use crate::server::{ALWAYS, Server, ask, params, said, text_of};
 

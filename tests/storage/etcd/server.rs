@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use reclass::error::Error;
-use reclass::internals::engine::{Inventory, NodeInfo, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, NodeInfo, Request};
 use tempfile::TempDir;
 
 /// A server with its folder, which an inventory is in too.
@@ -187,8 +187,7 @@ impl Server {
 
     /// Options for the library. Later ones replace earlier ones.
     pub fn options(&self, more: &str) -> Map {
-        let parse = |text: &str| match reclass::internals::yaml::parse_value(&format!("{{{text}}}")).unwrap()
-        {
+        let parse = |text: &str| match reclass_yaml::parse_value(&format!("{{{text}}}")).unwrap() {
             Value::Map(map) => map.as_ref().clone(),
             _ => panic!("a mapping: {text}"),
         };

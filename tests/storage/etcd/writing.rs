@@ -1,11 +1,11 @@
 //! Soft metadata are written in a transaction, and every process sees them at once.
 
-use reclass::edit::cluster::ClusterFile;
-use reclass::edit::etcd;
-use reclass::edit::tree::{EditOptions, Edited};
 use reclass::error::Error;
 use reclass::settings::Settings;
 use reclass::value::Value;
+use reclass_edit::cluster::ClusterFile;
+use reclass_edit::etcd;
+use reclass_edit::tree::{EditOptions, Edited};
 
 use crate::server::{Server, params, short, text_of};
 
@@ -18,7 +18,7 @@ fn settings(server: &Server, more: &str) -> Settings {
 }
 
 fn value(text: &str) -> Value {
-    reclass::internals::yaml::parse_value(text).unwrap()
+    reclass_yaml::parse_value(text).unwrap()
 }
 
 fn set(settings: &Settings, name: &str, text: &str) -> Result<Edited, Error> {

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use reclass::error::{Error, Warning};
-use reclass::internals::engine::{Inventory, Request};
+use reclass::{Inventory, Request};
 
 use crate::site::{ENVIRONMENTS, Site, code, git, parameter, warnings};
 

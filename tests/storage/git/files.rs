@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use reclass::internals::engine::{Inventory, Request};
+use reclass::{Inventory, Request};
 
 use crate::site::{ENVIRONMENTS, Site, code, git, parameter};
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
 use crate::site::{ENVIRONMENTS, Site, git, parameter};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 use reclass::value::Value;
 
 use crate::site::{ENVIRONMENTS, Site, git, parameter};
@@ -117,8 +117,7 @@ fn a_whole_inventory_is_of_one_commit() {
                     let mut more = true;
                     while more {
                         more = !pushed.load(Ordering::SeqCst);
-                        let info =
-                            inventory.nodeinfo("n", &reclass::internals::engine::Request::default()).unwrap();
+                        let info = inventory.nodeinfo("n", &reclass::Request::default()).unwrap();
                         let Value::Map(map) = &info.parameters else { panic!("a mapping") };
                         let text = |name: &str| reclass::pystr::str(map.get(name).unwrap());
                         assert_eq!(text("a"), text("b"));

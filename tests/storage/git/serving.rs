@@ -3,10 +3,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use reclass::explain::{Selection, explain};
-use reclass::serve::Served;
-use reclass::serve::status::status;
 use reclass::{Request, pystr};
+use reclass_analysis::explain::{Selection, explain};
+use reclass_serve::Served;
+use reclass_serve::status::status;
 
 use crate::site::{Site, code, git, parameter};
 

@@ -1,6 +1,6 @@
 //! Errors in the settings of a storage are reported before anything is fetched.
 
-use reclass::internals::engine::Inventory;
+use reclass::Inventory;
 
 use crate::site::Site;
 
@@ -96,10 +96,10 @@ fn edits_of_repositories_are_refused_and_files_are_not_shown() {
     assert!(output.status.success());
     let (settings, _) =
         reclass::settings::Settings::from_options(&site.options(crate::site::ENVIRONMENTS)).unwrap();
-    let error = reclass::edit::source::list(&settings, None).unwrap_err();
+    let error = reclass_edit::source::list(&settings, None).unwrap_err();
     let said = "files of storage_type 'yaml_git' cannot be shown as they are written (storage-unsupported)";
     assert_eq!(error.to_string(), said);
-    let error = reclass::edit::node::delete(&settings, "n", reclass::edit::tree::EditOptions::default());
+    let error = reclass_edit::node::delete(&settings, "n", reclass_edit::tree::EditOptions::default());
     let said = "files of storage_type 'yaml_git' cannot be edited (storage-unsupported)";
     assert_eq!(error.unwrap_err().to_string(), said);
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use reclass::error::Error;
-use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
+use reclass::{Inventory, Request};
 use tempfile::TempDir;
 
 /// A folder with repositories and a cache.
@@ -93,8 +93,7 @@ impl Site {
     }
 
     pub fn options(&self, yaml: &str) -> Map {
-        let Value::Map(map) = reclass::internals::yaml::parse_value(&self.configuration(yaml)).unwrap()
-        else {
+        let Value::Map(map) = reclass_yaml::parse_value(&self.configuration(yaml)).unwrap() else {
             panic!("a mapping: {yaml}")
         };
         map.as_ref().clone()

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use reclass::error::Error;
-use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::value::{Key, Map, Value};
+use reclass::{Inventory, Request, inventory_value};
 use serde_json::{Value as Json, json};
 
 use crate::corpus::Case;

@@ -100,7 +100,7 @@ pub fn inventory(base: &Path) -> Map {
 
 /// Adds the settings that a part holds.
 pub fn set(options: &mut Map, text: &str) {
-    if let Value::Map(settings) = reclass::internals::yaml::parse_value(text).unwrap() {
+    if let Value::Map(settings) = reclass_yaml::parse_value(text).unwrap() {
         options.extend((*settings).clone());
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the data in the page of a graph.
 
 use miniz_oxide::inflate::decompress_to_vec;
-use reclass::internals::base::base64;
+use reclass_base::base64;
 
 /// A text with the data of a page in place of their compressed form. Another text stays.
 pub fn unpacked(text: &str) -> String {

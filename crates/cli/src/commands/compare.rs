@@ -1,10 +1,10 @@
 //! `reclass compare` compares the answers of another program with those of this one.
 
 use clap::{Arg, Command};
-use reclass::compare::{ComparedParts, OldAnswers, compare_state, summary, text};
-use reclass::diff::NAMED;
 use reclass::error::Result;
 use reclass::report::to_json;
+use reclass_analysis::compare::{ComparedParts, OldAnswers, compare_state, summary, text};
+use reclass_analysis::diff::NAMED;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many, node_globs};
 use crate::manual_page::Manual;

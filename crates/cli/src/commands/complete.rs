@@ -17,9 +17,9 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use reclass::Inventory;
 use reclass::error::{Fault, Kind, Result};
-use reclass::list::{NodeFilter, parameters};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Text, Value};
+use reclass_analysis::list::{NodeFilter, parameters};
 
 use crate::commands::tool::Tool;
 use crate::configuration::Configuration;
@@ -146,7 +146,7 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
             } else if named("CODE") {
                 ArgValueCompleter::new(|begun: &OsStr| {
                     let begun = begun.to_string_lossy();
-                    let fitting = reclass::lint::codes().filter(|code| code.starts_with(&*begun));
+                    let fitting = reclass_analysis::lint::codes().filter(|code| code.starts_with(&*begun));
                     fitting.map(CompletionCandidate::new).collect()
                 })
             } else if named("URI") || named("DIR") {
@@ -236,7 +236,7 @@ fn revisions(line: &Arc<Line>) -> ArgValueCompleter {
             .ok()
             .and_then(|options| options.get("inventory_base_uri").and_then(Value::as_str).map(PathBuf::from));
         let folder = current_folder().unwrap_or_default().join(base.unwrap_or_default());
-        let names = ["HEAD".to_owned()].into_iter().chain(reclass::diff::revisions(&folder));
+        let names = ["HEAD".to_owned()].into_iter().chain(reclass_analysis::diff::revisions(&folder));
         let begun = begun.to_string_lossy();
         names.filter(|name| name.starts_with(&*begun)).map(CompletionCandidate::new).collect()
     })

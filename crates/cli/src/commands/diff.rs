@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Arg, Command};
-use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 use reclass::report::to_json;
+use reclass_analysis::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
 use crate::manual_page::Manual;

@@ -1,10 +1,10 @@
 //! `reclass docs` documents the classes of an inventory.
 
 use clap::{Arg, Command, ValueHint};
-use reclass::docs::{docs, pages, stream};
 use reclass::error::Result;
 use reclass::report::to_json;
 use reclass::words::count;
+use reclass_analysis::docs::{docs, pages, stream};
 
 use crate::commands::list::left_out;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, usage};

@@ -2,8 +2,8 @@
 
 use clap::Command;
 use reclass::error::Result;
-use reclass::explain::{Selection, explain_with_answer, to_text};
 use reclass::report::to_json;
+use reclass_analysis::explain::{Selection, explain_with_answer, to_text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many, node_and_paths};
 use crate::flags;

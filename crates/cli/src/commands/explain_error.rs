@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgMatches};
 use reclass::error::Result;
-use reclass::lint::{codes, rule, similar_code};
+use reclass_analysis::lint::{codes, rule, similar_code};
 
 use crate::commands::tool::Tool;
 use crate::commands::verb::usage;

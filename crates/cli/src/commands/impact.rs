@@ -1,10 +1,10 @@
 //! `reclass impact` names the nodes that a change touches, or that a place of a file has a part in.
 
 use clap::{Arg, Command};
-use reclass::diff::{NAMED, diff};
 use reclass::error::Result;
-use reclass::impact::{ImpactSubject, markdown, of_states, of_subject, text};
 use reclass::report::to_json;
+use reclass_analysis::diff::{NAMED, diff};
+use reclass_analysis::impact::{ImpactSubject, markdown, of_states, of_subject, text};
 
 use crate::commands::diff::{own_options, states};
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs, usage};

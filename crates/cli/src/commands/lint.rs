@@ -7,17 +7,17 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueHint};
 use indexmap::IndexMap;
 use reclass::Inventory;
-use reclass::edit::repair::{RepairedFile, is_unsafe, repair};
-use reclass::edit::tree::EditOptions;
-use reclass::edit::unified::{ShownText, unified};
 use reclass::error::{Error, Result, inert};
 use reclass::files::real_relative;
-use reclass::lint::{
-    Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, RULES, errors_as_findings, selected,
-};
 use reclass::report::{self, Finding, Level};
 use reclass::style::{Paint, Style};
 use reclass::words::count;
+use reclass_analysis::lint::{
+    Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, RULES, errors_as_findings, selected,
+};
+use reclass_edit::repair::{RepairedFile, is_unsafe, repair};
+use reclass_edit::tree::EditOptions;
+use reclass_edit::unified::{ShownText, unified};
 use serde::Serialize;
 
 use crate::commands::verb::{Answering, Invocation, Printout, Verb, flag, many, node_globs, usage};
@@ -293,7 +293,11 @@ fn printed(question: &Invocation<'_>, mut findings: Vec<Finding>, summary: &str,
             let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
             let own = RULES.iter().map(|rule| (rule.id, rule.about));
             let rules: Vec<(&str, &str)> = own
-                .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
+                .chain(
+                    codes
+                        .filter(|code| reclass_analysis::lint::rule(code).is_none())
+                        .map(|code| (*code, *code)),
+                )
                 .collect();
             report::to_json(&report::sarif(&whole_paths(findings, current), &rules, &top))
         }

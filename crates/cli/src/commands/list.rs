@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 use reclass::brief::brief;
 use reclass::error::{Fault, Result, inert};
-use reclass::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
 use reclass::report::to_json;
 use reclass::style::Style;
 use reclass::value::Text;
 use reclass::words::count;
+use reclass_analysis::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
 use serde::Serialize;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many};

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use reclass::edit::saltclass::{Conversion, convert};
 use reclass::error::{Fault, Kind, Result, inert};
+use reclass_edit::saltclass::{Conversion, convert};
 
 use crate::commands::tool::{self, Tool};
 use crate::folder::yaml_files;

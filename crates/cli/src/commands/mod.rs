@@ -31,9 +31,9 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::serve::Served;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
+use reclass_serve::Served;
 
 use crate::commands::verb::{Answering, Invocation, OpenInvocation, Printout, Verb, flag};
 use crate::configuration::Configuration;

@@ -3,12 +3,12 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use reclass::error::{Fault, Kind, Result};
-use reclass::file_schemas::{FILE_SCHEMAS, file_schema};
 use reclass::formats::{EmitOptions, emit};
-use reclass::infer::infer;
 use reclass::json;
-use reclass::list::{What, unmatched};
 use reclass::value::{Key, Value};
+use reclass_analysis::file_schemas::{FILE_SCHEMAS, file_schema};
+use reclass_analysis::infer::infer;
+use reclass_analysis::list::{What, unmatched};
 
 use crate::commands::list::left_out;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, usage};

@@ -3,12 +3,12 @@
 use clap::Command;
 use indexmap::IndexMap;
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::explain::{Selection, explain_with_answer};
 use reclass::formats::{EmitOptions, emit};
-use reclass::list::names_of_nodes;
 use reclass::style::{Paint, Style};
 use reclass::value::{Key, Map, Text, Value};
 use reclass::{json, pystr};
+use reclass_analysis::explain::{Selection, explain_with_answer};
+use reclass_analysis::list::names_of_nodes;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths, usage};
 use crate::flags;

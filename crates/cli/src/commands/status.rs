@@ -3,7 +3,7 @@
 use clap::Command;
 use reclass::error::Result;
 use reclass::report::to_json;
-use reclass::serve::status::{status, text};
+use reclass_serve::status::{status, text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb};
 use crate::manual_page::Manual;

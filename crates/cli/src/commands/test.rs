@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Arg, Command, ValueHint, value_parser};
 use reclass::error::Result;
 use reclass::report::{self, to_json};
-use reclass::test::{TestQuestion, TestReport, junit, test, text};
+use reclass_analysis::test::{TestQuestion, TestReport, junit, test, text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many};
 use crate::folder::{self, OutputFolder};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
-use reclass::serve::Served;
 use reclass::style::Paint;
 use reclass::value::Map;
 use reclass::{Inventory, Settings};
+use reclass_analysis::list::{self, NodeFilter};
+use reclass_serve::Served;
 
 use crate::configuration::Configuration;
 use crate::manual_page::Manual;

@@ -9,10 +9,10 @@ use lsp_types::{
     WorkspaceEdit,
 };
 use reclass::Finding;
-use reclass::edit::extract::{extract, movable};
-use reclass::edit::repair::{is_unsafe, quoted, repaired};
-use reclass::editor::Item;
 use reclass::error::Kind;
+use reclass_analysis::editor::Item;
+use reclass_edit::extract::{extract, movable};
+use reclass_edit::repair::{is_unsafe, quoted, repaired};
 use serde_json::json;
 
 use crate::answers::diagnostics::message;

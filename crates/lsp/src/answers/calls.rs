@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lsp_types::{CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall, Range, SymbolKind};
-use reclass::editor::Item;
+use reclass_analysis::editor::Item;
 
 use crate::answers::definition::classes_of_entry;
 use crate::answers::listed;

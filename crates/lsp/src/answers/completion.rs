@@ -7,13 +7,13 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionTextEdit, Documentation, MarkupContent, MarkupKind,
     TextEdit,
 };
-use reclass::editor::{
-    KeyPlace, KnownKey, NameList, key_place_at, list_at, open_query, open_reference, schema_keys,
-};
-use reclass::explain::Description;
 use reclass::settings::Settings;
 use reclass::value::{Key, Map, Text};
 use reclass::words::count;
+use reclass_analysis::editor::{
+    KeyPlace, KnownKey, NameList, key_place_at, list_at, open_query, open_reference, schema_keys,
+};
+use reclass_analysis::explain::Description;
 
 use crate::answers::hover::first_names;
 use crate::answers::in_words;

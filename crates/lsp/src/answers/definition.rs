@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use lsp_types::{Location, Range};
-use reclass::editor::{Item, keys_in};
-use reclass::explain::{Selection, ValueTrace};
 use reclass::source::Site;
 use reclass::value::Text;
+use reclass_analysis::editor::{Item, keys_in};
+use reclass_analysis::explain::{Selection, ValueTrace};
 
 use crate::text::{Lines, location, uri_of};
 use crate::workspace::Cursor;

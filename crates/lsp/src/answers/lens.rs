@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use lsp_types::{CodeLens, Command, Range};
-use reclass::editor::{Item, ItemAt, keys_in};
 use reclass::words::count;
+use reclass_analysis::editor::{Item, ItemAt, keys_in};
 
 use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;

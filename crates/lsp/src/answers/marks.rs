@@ -5,8 +5,8 @@ use std::ops::Range;
 use lsp_types::{
     DocumentLink, InlayHint, InlayHintLabel, SemanticToken, SemanticTokenType, SemanticTokensLegend,
 };
-use reclass::editor::{InventoryNames, Item, ItemAt, outline, queries_in, references_in};
 use reclass::value::{Key, Text};
+use reclass_analysis::editor::{InventoryNames, Item, ItemAt, outline, queries_in, references_in};
 
 use crate::answers::hover::first_names;
 use crate::answers::{in_words, listed};

@@ -2,11 +2,11 @@
 //! class mappings that lead to a class.
 
 use lsp_types::{Location, Position};
-use reclass::editor::{Item, ItemAt};
 use reclass::error::{Fault, Kind};
-use reclass::list::{self, NodeFilter};
 use reclass::source::Site;
 use reclass::value::Text;
+use reclass_analysis::editor::{Item, ItemAt};
+use reclass_analysis::list::{self, NodeFilter};
 
 use crate::answers::definition::{classes_of_entry, setters};
 use crate::answers::listed;

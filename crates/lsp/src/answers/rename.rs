@@ -8,9 +8,9 @@ use lsp_types::{
     PrepareRenameResponse, RenameFile, ResourceOp, TextDocumentEdit, TextEdit, WorkspaceEdit,
 };
 use reclass::Inventory;
-use reclass::editor::{Item, Renaming, rename_class, rename_parameter};
 use reclass::error::concise;
 use reclass::files::real;
+use reclass_analysis::editor::{Item, Renaming, rename_class, rename_parameter};
 
 use crate::answers::definition::class_of_entry;
 use crate::text::uri_of;

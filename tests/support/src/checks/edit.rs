@@ -1,11 +1,11 @@
 //! A line that says what changes (`set a/b value`, `delete a/b`, `append a/b value`) and a text: the
 //! new text says what the old one with the change says, or the edit is refused.
 
-use reclass::edit::{Action, Change, read};
-use reclass::internals::model::merge::Prefixes;
-use reclass::internals::yaml::parse_value;
+use reclass::parts::model::merge::Prefixes;
 use reclass::settings::Settings;
 use reclass::value::{Map, Text, Value};
+use reclass_edit::{Action, Change, read};
+use reclass_yaml::parse_value;
 
 use super::data::changed;
 use super::shown;

@@ -2,13 +2,13 @@
 //! inside of the text, and what has no sentinel stays as it is.
 
 use reclass::error::{Error, Fault, Kind};
-use reclass::internals::base::old_rules::OldRules;
-use reclass::internals::model::query;
-use reclass::internals::model::template::{self, Parsed, Part, Reference};
-use reclass::internals::yaml::parse_value;
+use reclass::parts::model::query;
+use reclass::parts::model::template::{self, Parsed, Part, Reference};
 use reclass::settings::Settings;
 use reclass::source::Site;
 use reclass::value::Text;
+use reclass_base::old_rules::OldRules;
+use reclass_yaml::parse_value;
 
 use super::shown;
 

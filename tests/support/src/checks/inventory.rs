@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use reclass::error::Error;
-use reclass::internals::engine::{Inventory, Request};
-use reclass::internals::yaml::emit::{EmitOptions, emit};
 use reclass::value::{Map, Value};
-use reclass::{json, lint, wire};
+use reclass::{Inventory, Request};
+use reclass::{json, wire};
+use reclass_analysis::lint;
+use reclass_yaml::emit::{EmitOptions, emit};
 use tempfile::TempDir;
 
 use super::shown;
@@ -76,7 +77,7 @@ impl<'t> Asked<'t> {
 
 /// Settings as they are written; where that is no YAML, the error is shown.
 fn written(text: &str) -> Option<Value> {
-    match reclass::internals::yaml::parse_value(text) {
+    match reclass_yaml::parse_value(text) {
         Ok(value) => Some(value),
         Err(error) => {
             shown::error(&error, &|_| Some(text.to_owned()));

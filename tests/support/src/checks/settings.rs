@@ -1,10 +1,10 @@
 //! Bytes as a settings file, and a name that a minion chooses: errors are reported with their code. Mappings
 //! turn the name into the same classes each time, and end.
 
-use reclass::internals::model::mappings::Mappings;
-use reclass::internals::yaml;
+use reclass::parts::model::mappings::Mappings;
 use reclass::settings::Settings;
 use reclass::value::Value;
+use reclass_yaml as yaml;
 
 use super::shown;
 

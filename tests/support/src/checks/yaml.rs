@@ -2,13 +2,13 @@
 //! the same.
 
 use reclass::error::Error;
-use reclass::internals::yaml::compose::{Document, compose};
-use reclass::internals::yaml::emit::{EmitOptions, emit};
-use reclass::internals::yaml::outline::Outline;
-use reclass::internals::yaml::{parse_value, to_value};
 use reclass::json;
 use reclass::pystr;
 use reclass::value::Value;
+use reclass_yaml::compose::{Document, compose};
+use reclass_yaml::emit::{EmitOptions, emit};
+use reclass_yaml::outline::Outline;
+use reclass_yaml::{parse_value, to_value};
 
 use super::shown;
 

@@ -1,8 +1,8 @@
 //! The events that the library reads from a text, compared with those that `PyYAML` reads.
 
 use reclass::error::Error;
-use reclass::internals::yaml::compose::compose;
-use reclass::internals::yaml::events::{Event, Events, Mark, SyntaxProblem};
+use reclass_yaml::compose::compose;
+use reclass_yaml::events::{Event, Events, Mark, SyntaxProblem};
 use serde_json::{Value as Json, json};
 
 /// Where the events differ, their marks included, or what is said of a text that is no YAML.

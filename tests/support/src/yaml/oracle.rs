@@ -4,12 +4,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use reclass::internals::yaml::compose::compose;
-use reclass::internals::yaml::emit::{EmitOptions, emit};
-use reclass::internals::yaml::to_value;
 use reclass::json;
 use reclass::pystr;
 use reclass::value::Value;
+use reclass_yaml::compose::compose;
+use reclass_yaml::emit::{EmitOptions, emit};
+use reclass_yaml::to_value;
 use serde_json::{Value as Json, json};
 
 use crate::faithful::{faithful, in_order};

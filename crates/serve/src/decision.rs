@@ -1,0 +1,166 @@
+//! The decision about the commits in use: the commit that each node gets.
+//!
+//! It is part of the record of the last fetch, so that both are replaced in one step, and every question of every
+//! process reads it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use reclass::parts::storage::git::Heads;
+use reclass::parts::storage::record::Moment;
+use reclass_base::error::{Error, by_problem};
+
+/// The most states in use at once: the one of most nodes, the one on trial, and one before for nodes that are held.
+pub(super) const MOST: usize = 3;
+/// Characters of a commit in a sentence.
+const SHOWN: usize = 8;
+
+/// The commits that each node gets.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Decision {
+    /// The commits in use. The first ones are those of most nodes.
+    pub(super) commits: Vec<Arc<Heads>>,
+    /// The other nodes, with indexes into `commits`.
+    pub(super) nodes: BTreeMap<String, usize>,
+    /// The newest commits that were tested.
+    pub(super) tested: Arc<Heads>,
+    /// What they break.
+    pub problems: Vec<HeldNodes>,
+    /// What has no pillar in commits that were tested without earlier ones.
+    pub first: Vec<HeldNodes>,
+    /// The trial of the newest commits.
+    pub trial: Option<Trial>,
+    /// When most nodes got their commits.
+    pub(super) began: Option<Moment>,
+    /// Duration of the test.
+    pub(super) took: Duration,
+}
+
+/// An error of new commits, and the nodes that it takes a pillar from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HeldNodes {
+    /// The error with file and line.
+    pub problem: String,
+    /// The nodes, sorted.
+    pub nodes: Vec<String>,
+}
+
+/// Commits that some nodes get first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// Their name.
+    pub revision: String,
+    pub(super) began: Moment,
+    /// The nodes that get them, sorted.
+    pub nodes: Vec<String>,
+    /// The decision after the trial, if all other nodes get them too.
+    pub(super) promoted: Box<Decision>,
+}
+
+impl Decision {
+    /// The decision that gives each of these nodes its commits. Unknown nodes get those of most, and of the newest
+    /// commits if two have as many.
+    pub(super) fn of(targets: BTreeMap<String, Arc<Heads>>, tested: &Arc<Heads>) -> Decision {
+        let mut counts: Vec<(Arc<Heads>, usize)> = vec![(tested.clone(), 0)];
+        for heads in targets.values() {
+            match counts.iter_mut().find(|(known, _)| known == heads) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((heads.clone(), 1)),
+            }
+        }
+        // The newest commits are the first ones, and the sort is stable.
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let commits = counts.into_iter().enumerate().filter(|(at, (_, count))| *at == 0 || *count > 0);
+        let commits: Vec<Arc<Heads>> = commits.map(|(_, (heads, _))| heads).collect();
+        let number = |heads: Arc<Heads>| commits.iter().position(|known| *known == heads).unwrap_or(0);
+        let nodes = targets.into_iter().map(|(node, heads)| (node, number(heads)));
+        let nodes = nodes.filter(|(_, number)| *number > 0).collect();
+        Decision {
+            nodes,
+            commits,
+            tested: tested.clone(),
+            problems: Vec::new(),
+            first: Vec::new(),
+            trial: None,
+            began: None,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// The commits of most nodes.
+    pub(super) fn most(&self) -> &Arc<Heads> {
+        self.commits.first().unwrap_or(&self.tested)
+    }
+
+    /// The commits that a node gets.
+    pub(super) fn commits_of(&self, node: &str) -> &Arc<Heads> {
+        if self.trial.as_ref().is_some_and(|trial| trial.has(node)) {
+            return &self.tested;
+        }
+        self.nodes.get(node).and_then(|number| self.commits.get(*number)).unwrap_or_else(|| self.most())
+    }
+
+    /// The commits that any node gets, those of most nodes first.
+    pub(super) fn in_use(&self) -> Vec<&Arc<Heads>> {
+        let on_trial =
+            self.trial.iter().map(|_| &self.tested).filter(|tested| !self.commits.contains(tested));
+        self.commits.iter().chain(on_trial).collect()
+    }
+
+    /// The decision after the trial, if no node gets the commits on trial.
+    pub(super) fn aborted(&self) -> Decision {
+        Decision { trial: None, ..self.clone() }
+    }
+
+    /// The name of the newest commits that were tested, and whether any node gets them.
+    pub fn newest(&self) -> (String, bool) {
+        let in_use = self.in_use();
+        let other = in_use.iter().find(|heads| ***heads != self.tested).map_or(&self.tested, |heads| *heads);
+        (name(&self.tested, other), in_use.contains(&&self.tested))
+    }
+
+    /// When most nodes got their commits.
+    pub fn began(&self) -> Option<SystemTime> {
+        self.began.map(|moment| moment.clock)
+    }
+
+    /// The nodes that the newest commits break, by their problems.
+    pub fn held(&self) -> impl Iterator<Item = &str> {
+        self.problems.iter().flat_map(|held| &held.nodes).map(String::as_str)
+    }
+}
+
+impl Trial {
+    /// Whether a node gets the commits on trial.
+    pub(super) fn has(&self, node: &str) -> bool {
+        self.nodes.binary_search_by(|known| (**known).cmp(node)).is_ok()
+    }
+}
+
+/// The errors of nodes, the same ones together.
+pub(super) fn problems(broken: &BTreeMap<String, Error>) -> Vec<HeldNodes> {
+    let together = by_problem(broken.iter().map(|(node, error)| (node.clone(), error.faults().to_vec())));
+    together.into_iter().map(|(problem, nodes)| HeldNodes { problem, nodes }).collect()
+}
+
+/// The commits of a revision that another one does not have: `a1b2c3d4 of main`. All of them, if both have the same.
+pub(super) fn name(heads: &Heads, other: &Heads) -> String {
+    let empty = BTreeMap::new();
+    let shown =
+        |(name, commit): (&String, &Arc<str>)| format!("{} of {name}", commit.get(..SHOWN).unwrap_or(commit));
+    let branches = heads.iter().enumerate().flat_map(|(at, branches)| {
+        let before = other.get(at).unwrap_or(&empty);
+        branches.iter().filter(|(name, commit)| heads == other || before.get(*name) != Some(commit))
+    });
+    let gone = other.iter().enumerate().flat_map(|(at, branches)| {
+        let now = heads.get(at).unwrap_or(&empty);
+        branches.keys().filter(|name| !now.contains_key(*name))
+    });
+    let gone = gone.map(|name| format!("without branch {name}"));
+    let names: BTreeSet<String> = branches.map(shown).chain(gone).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}

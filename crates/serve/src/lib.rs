@@ -1,0 +1,29 @@
+//! Serves an inventory: decides which state of it a node gets, and answers for a minion with that state alone.
+//!
+//! Without the setting `serve` there is one state, the newest. With it a new commit is tested before it is served:
+//!
+//! | file | turns |
+//! |---|---|
+//! | `served` | options into an inventory with its states |
+//! | `rule` | the last fetch and the record into the decision in force |
+//! | `judge` | a new commit into the next decision |
+//! | `decision` | the commits in use into the one of a node |
+//! | `question` | a request of a minion into a pillar or a top, of one state and under one lock |
+//! | `delivery`, `status` | all that into a report |
+//!
+//! Invariant: whoever asks about a node asks the state that [`Served::of`] hands out. No method picks one by itself.
+
+mod canary;
+mod decision;
+mod delivery;
+mod judge;
+mod question;
+mod registry;
+mod rule;
+mod served;
+pub mod status;
+
+pub use decision::{Decision, HeldNodes, Trial};
+pub use delivery::{Delivery, TrialState};
+pub use question::{FailedQuestion, Fetches, News, Pillar, Remarks, ServedReply, without_node};
+pub use served::Served;
