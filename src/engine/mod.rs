@@ -106,6 +106,7 @@ impl Inventory {
     }
 
     /// This state with other commits. What they do not change is not computed again.
+    #[must_use]
     pub fn at(self, commits: LastFetch) -> Inventory {
         Inventory { pinned: Some(reclass_base::lock::Mutex::new(commits)), ..self }
     }

@@ -34,7 +34,9 @@ pub fn with_names(error: &Error) -> String {
 
 fn lines(faults: &[Fault], audience: Audience) -> String {
     let mut lines = Vec::new();
-    faults.iter().for_each(|fault| concise_fault(fault, audience, 0, &mut lines));
+    for fault in faults {
+        concise_fault(fault, audience, 0, &mut lines);
+    }
     lines.join("\n")
 }
 
