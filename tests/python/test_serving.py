@@ -190,6 +190,16 @@ def test_the_check_says_how_commits_are_noticed(settings: dict[str, Any], tmp_pa
     assert not any(json.loads(record.read_text())["served"].values())
 
 
+def test_the_metrics_fetch_and_test_nothing(settings: dict[str, Any], git_site: GitSite) -> None:
+    served = Inventory(**settings, serve="tested")
+    assert served.pillar("web1")["v"] == 1
+    states, delivery = served.fetch_states(), served.last_delivery()
+    git_site.commit({"classes/a": "parameters: {v: 2}\n"})
+    assert (served.fetch_states(), served.last_delivery()) == (states, delivery)
+    assert served.pillar("web1")["v"] == 2
+    assert served.fetch_states() != states
+
+
 def test_what_cannot_be_served_as_commits(settings: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(
         ReclassError, match=r"HEAD new': the commit has no node in it \(directory-not-found\)"

@@ -354,7 +354,7 @@ impl Inventory {
     /// `commits` of branches, the times when it was `fetched` and when that `failed` last, and why it is `stale`.
     fn fetch_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         guard(|| {
-            let states = self.ask(py, None, |engine| Ok(engine.fetch_states()))?;
+            let states = self.of_served(py, |served| Ok(served.fetch_states()))?;
             states.iter().map(|state| fetch_state(py, state)).collect()
         })
     }

@@ -135,9 +135,12 @@ impl ServeRule {
         Ok(DecidedStates { states, decision, fetched })
     }
 
-    /// A state that was asked.
-    pub fn some_state(&self) -> Option<Arc<Inventory>> {
-        self.known.lock().states.first().map(|(_, state)| state.clone())
+    /// The state of most nodes, or else another one that was asked.
+    pub fn asked_state(&self) -> Option<Arc<Inventory>> {
+        let known = self.known.lock();
+        let most = known.decision.as_ref().map(|decision| decision.most());
+        let of_most = known.states.iter().find(|(commits, _)| Some(commits) == most);
+        of_most.or(known.states.first()).map(|(_, state)| state.clone())
     }
 
     /// The state of some commits. Those that are in use no longer give way to it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use reclass::FetchState;
 use reclass::Inventory;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::storage::path_context::PathContext;
@@ -124,8 +125,17 @@ impl Served {
 
     /// The warnings about repositories and an etcd that could not be read for the last question.
     pub fn storage_warnings(&self) -> Vec<Warning> {
-        let known = self.rule.as_ref().and_then(ServeRule::some_state);
-        known.as_ref().unwrap_or(&self.newest).storage_warnings()
+        self.asked_state().storage_warnings()
+    }
+
+    /// The repositories and the etcd with the age of their data, as of the last question. Fetches and tests nothing.
+    pub fn fetch_states(&self) -> Vec<FetchState> {
+        self.asked_state().fetch_states()
+    }
+
+    fn asked_state(&self) -> Arc<Inventory> {
+        let asked = self.rule.as_ref().and_then(ServeRule::asked_state);
+        asked.unwrap_or_else(|| self.newest.clone())
     }
 
     /// Whether new commits are tested before they are served.

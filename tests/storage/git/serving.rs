@@ -300,6 +300,26 @@ fn the_program_asks_the_same_decision_and_folders_have_none() {
     }
 }
 
+#[test]
+fn who_asks_for_the_age_of_the_data_fetches_and_tests_nothing() {
+    let site = site();
+    let inventory = serve(&site, &options("serve: tested"));
+    assert_eq!(inventory.fetch_states().len(), 0);
+    served(&inventory);
+    let commits = || {
+        let [state] = &inventory.fetch_states()[..] else { panic!("one repository") };
+        state.commits.clone()
+    };
+    let (before, decision) = (commits(), inventory.decision());
+    site.commit("site", "master", &BREAKS);
+    assert_eq!((commits(), inventory.decision()), (before.clone(), decision));
+    // Those of most nodes.
+    assert_eq!(value(&inventory, "n00", "a"), "1");
+    assert_eq!(value(&inventory, "n07", "a"), "2");
+    assert_eq!(value(&inventory, "n00", "a"), "1");
+    assert_ne!(commits(), before);
+}
+
 /// A schema for the parameter `a`, which must be a number.
 const SCHEMA: (&str, &str) = ("schemas/a.yaml", "type: integer\n");
 
