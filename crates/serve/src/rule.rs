@@ -224,7 +224,8 @@ impl ServeRule {
         failpoint("a revision is tested");
         let decided = self.replace(newest, Some(&decision), tested)?;
         drop(role);
-        Ok((decided, fetched))
+        // A record that could not be believed is forgiven with the decision.
+        Ok((decided, self.last_fetched(newest)))
     }
 
     /// The first decision: there are no commits before these.
