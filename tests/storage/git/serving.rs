@@ -301,6 +301,19 @@ fn the_program_asks_the_same_decision_and_folders_have_none() {
 }
 
 #[test]
+fn the_program_looks_for_a_node_in_the_commit_that_it_gets() {
+    let site = site();
+    let yaml = options("serve: tested");
+    served(&serve(&site, &yaml));
+    // Most nodes keep the commit before, which has a class of the name of the new node.
+    let files =
+        [("classes/other.yml", "parameters: {a: '${gone}'}\n"), ("nodes/other.yml", "classes: [role]\n")];
+    site.commit("site", "master", &files);
+    let output = site.program(&yaml, &["show", "other", "a"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n", "{output:?}");
+}
+
+#[test]
 fn who_asks_for_the_age_of_the_data_fetches_and_tests_nothing() {
     let site = site();
     let inventory = serve(&site, &options("serve: tested"));

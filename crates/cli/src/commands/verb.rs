@@ -107,7 +107,8 @@ impl OpenInvocation<'_> {
     /// The requested node. The first part of a name stands for it, if no other node begins with it.
     pub fn node(&self) -> Result<String> {
         let given = self.matches.get_one::<String>("node").map_or("", String::as_str);
-        let names = self.inventory.nodes()?;
+        // A node that only the newest commit has may have its own, as long as most nodes keep an earlier one.
+        let names = self.served.of(given)?.nodes()?;
         if names.iter().any(|name| **name == *given) {
             return Ok(given.to_owned());
         }
