@@ -5,8 +5,7 @@
 
 use reclass::value::{Key, Map, Value};
 use reclass::{Error, Inventory, Request};
-use reclass_analysis::explain::Explanation;
-use reclass_analysis::explain::{Selection, explain};
+use reclass_analysis::explain::{Explanation, Selection, explain};
 
 /// The inventory beside this file.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/inventory");
