@@ -26,6 +26,12 @@
 //! | `evaluate` | the merged layers of a node into final values |
 //! | `engine` | an inventory into answers, and keeps those that still hold |
 //! | `output` | answers and errors into what leaves the process |
+//!
+//! Invariants: an [`Inventory`] is one state, and an answer is of one state. An answer is complete, or it is an error. It
+//! is the same whether it is computed from scratch or after an edit. Only `storage` touches files. No input makes the
+//! library panic, hang, or recurse without a limit.
+//!
+//! Read first: `engine/question.rs` (the life of a question), `engine/node.rs` (how a node is computed), `model/layer.rs`.
 
 // The examples on the page for users of the library are tested too.
 #![cfg_attr(doctest, doc = include_str!("../docs/rust.md"))]

@@ -17,7 +17,7 @@ use reclass_base::value::{CONTAINER, Map, Value};
 
 impl Evaluator<'_> {
     /// The whole value of a slot.
-    pub fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
+    pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
                 self.size = ValueSize::of(value);

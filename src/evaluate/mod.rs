@@ -18,7 +18,7 @@ mod path_stack;
 mod query;
 mod reference;
 mod root;
-pub mod trace;
+pub(crate) mod trace;
 mod without;
 
 use std::cell::Cell;
@@ -100,7 +100,7 @@ pub enum Whnf {
 
 impl Whnf {
     /// The whnf of a slot, if it needs no computation.
-    pub fn of(slot: &Slot) -> Option<Whnf> {
+    pub(crate) fn of(slot: &Slot) -> Option<Whnf> {
         match slot {
             Slot::Value(value, _) => Some(Whnf::Value(value.clone())),
             Slot::List(list) => Some(Whnf::List(list.clone())),
@@ -132,15 +132,15 @@ impl Whnf {
         !matches!(self, Whnf::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
     }
     /// Whether it is a list.
-    pub fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         matches!(self, Whnf::List(_) | Whnf::Value(Value::List(_)))
     }
     /// Whether it is null.
-    pub fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self, Whnf::Value(Value::Null))
     }
     /// The child at a key. For a list, `index` returns the index of the item, given the length.
-    pub fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
+    pub(crate) fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
     where
         K: ?Sized + Hash + Equivalent<Key>,
     {
@@ -182,9 +182,9 @@ pub struct Found {
     /// Its weak head normal form.
     pub whnf: Whnf,
     /// The path of the value, if a reference led to another path.
-    pub target: Option<Arc<[Key]>>,
+    pub(crate) target: Option<Arc<[Key]>>,
     /// Whether the value comes from a reference (M4).
-    pub from_reference: bool,
+    pub(crate) from_reference: bool,
 }
 
 impl From<Whnf> for Found {
@@ -220,9 +220,9 @@ pub enum Mode {
 /// Evaluates the slots of one node.
 pub struct Evaluator<'a> {
     /// The checked settings.
-    pub settings: &'a Settings,
+    pub(crate) settings: &'a Settings,
     /// The prefixes of keys that override and hold.
-    pub prefixes: Prefixes,
+    pub(crate) prefixes: Prefixes,
     root: Root,
     sources: &'a dyn Locate,
     /// Who answers queries about other nodes; `None` where there are none.
@@ -474,7 +474,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Text with references, each value as Python's `str()` writes it (R2).
-    pub fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
+    pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
         let mut out = String::with_capacity(source.len());
         for part in parts {
             match part {

@@ -38,7 +38,7 @@ impl Evaluator<'_> {
     }
 
     /// Starts a frame with another path, for example for a reference. `leave` returns to the previous one.
-    pub fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
+    pub(crate) fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
         let before = (self.path_stack.base, self.path_stack.length);
         if !self.is_fast() {
             self.path_stack.base = self.path_stack.length;
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes back to an earlier path.
-    pub fn leave(&mut self, before: (usize, usize)) {
+    pub(crate) fn leave(&mut self, before: (usize, usize)) {
         self.path_stack.keys.truncate(before.1);
         (self.path_stack.base, self.path_stack.length) = before;
     }
@@ -64,7 +64,7 @@ impl Evaluator<'_> {
     }
 
     /// The current path.
-    pub fn path_keys(&self) -> &[Key] {
+    pub(crate) fn path_keys(&self) -> &[Key] {
         &self.path_stack.keys[self.path_stack.base..]
     }
 
@@ -74,7 +74,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes to an entry of a mapping.
-    pub fn push_key(&mut self, key: &Key) {
+    pub(crate) fn push_key(&mut self, key: &Key) {
         self.path_stack.length += 1;
         if !self.is_fast() {
             self.path_stack.keys.push(key.clone());
@@ -82,7 +82,7 @@ impl Evaluator<'_> {
     }
 
     /// Goes to an entry whose key is a text.
-    pub fn push_text(&mut self, key: &Text) {
+    pub(crate) fn push_text(&mut self, key: &Text) {
         self.path_stack.length += 1;
         if !self.is_fast() {
             self.path_stack.keys.push(key.clone().into());
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
     }
 
     /// The current path, in the notation of references.
-    pub fn path_text(&self) -> String {
+    pub(crate) fn path_text(&self) -> String {
         short_path(self.path_keys(), &self.settings.delimiter)
     }
 
@@ -155,7 +155,7 @@ impl Evaluator<'_> {
     }
 
     /// Records a problem at the current path.
-    pub fn report(&mut self, stop: Stop) {
+    pub(crate) fn report(&mut self, stop: Stop) {
         if self.faults.len() > MAX_FAULTS {
             return;
         }
@@ -206,7 +206,7 @@ impl Evaluator<'_> {
     }
 
     /// Records the origin of the stack entry under computation.
-    pub fn at_entry(&mut self, origin: Origin) {
+    pub(crate) fn at_entry(&mut self, origin: Origin) {
         if let Some(active) = self.path_stack.active.last_mut() {
             active.origin = origin;
         }

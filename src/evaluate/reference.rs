@@ -329,7 +329,7 @@ fn without_keys(path: &str, whnf: &Whnf) -> Option<String> {
 /// A missing reference: its fault, and the container in which to search for a similar name if the fault is
 /// reported. Most are forgiven.
 #[derive(Debug)]
-pub struct NotFound {
+pub(crate) struct NotFound {
     pub(super) fault: Fault,
     inside: Option<Whnf>,
     top: bool,

@@ -1,7 +1,8 @@
 //! The language server: answers an editor about the inventory whose files it edits.
 //!
-//! The server knows the protocol, and the library knows reclass: each answer is a question to [`reclass`], with
-//! positions translated. Unsaved text counts: a buffer of the editor takes the place of the file.
+//! Invariants: the server knows no analysis, and the analyses know no protocol; each answer is a question to
+//! [`reclass_analysis`], with positions translated. Unsaved text counts: a buffer of the editor takes the place of the
+//! file.
 //!
 //! | file | task |
 //! |---|---|

@@ -62,7 +62,7 @@ impl Schemas {
     }
 
     /// The place of a rule by its address.
-    pub(crate) fn site(&self, address: &str) -> Option<Site> {
+    pub fn site(&self, address: &str) -> Option<Site> {
         self.set.at(address).map(|(document, pointer)| document.site(&pointer))
     }
 
