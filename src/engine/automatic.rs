@@ -73,7 +73,7 @@ fn environment(environment: &Value, settings: &Settings) -> Slot {
 }
 
 /// Python's `os.path.join`.
-fn join(parts: &[Text]) -> String {
+pub fn join(parts: &[Text]) -> String {
     let mut path = String::new();
     for (index, part) in parts.iter().enumerate() {
         if part.starts_with('/') {

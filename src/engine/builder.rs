@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use reclass_base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
+use reclass_base::settings::{Settings, TABLE};
+use reclass_base::value::{Map, Value};
 use crate::engine::database::Database;
 use crate::engine::inputs::Inputs;
 use crate::engine::trees::LastFetch;
@@ -13,10 +16,6 @@ use crate::model::configuration;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::TreeLocations;
 use crate::storage::overlay::Overlay;
-use reclass_base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
-use reclass_base::old_rules::OldRules;
-use reclass_base::settings::{Settings, TABLE};
-use reclass_base::value::{Map, Value};
 
 /// An inventory that is not open yet.
 #[derive(Debug)]
@@ -31,18 +30,18 @@ pub struct InventoryBuilder<'a> {
 
 #[derive(Debug)]
 enum OpenedFrom<'a> {
-    Options { options: &'a Map, rules: OldRules, commits: bool },
+    Options { options: &'a Map, commits: bool },
     Settings(Arc<Settings>),
 }
 
 impl<'a> InventoryBuilder<'a> {
     /// Of options, which are checked.
     pub fn new(options: &'a Map) -> InventoryBuilder<'a> {
-        InventoryBuilder::of(OpenedFrom::Options { options, rules: OldRules::default(), commits: false })
+        InventoryBuilder::of(OpenedFrom::Options { options, commits: false })
     }
 
     /// Of checked settings.
-    pub fn of_settings(settings: Arc<Settings>) -> InventoryBuilder<'a> {
+    pub(crate) fn of_settings(settings: Arc<Settings>) -> InventoryBuilder<'a> {
         InventoryBuilder::of(OpenedFrom::Settings(settings))
     }
 
@@ -69,22 +68,13 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With its folders as they are in a revision of the repository that contains them.
     #[must_use]
-    pub fn at(self, revision: Option<Arc<Revision>>) -> InventoryBuilder<'a> {
+    pub(crate) fn at(self, revision: Option<Arc<Revision>>) -> InventoryBuilder<'a> {
         InventoryBuilder { revision, ..self }
-    }
-
-    /// With rules of old programs.
-    #[must_use]
-    pub fn with_rules(mut self, old: OldRules) -> InventoryBuilder<'a> {
-        if let OpenedFrom::Options { rules, .. } = &mut self.source {
-            *rules = old;
-        }
-        self
     }
 
     /// With the commits of folders in a repository in place of their files, if `serve` tests commits.
     #[must_use]
-    pub fn with_commits(mut self, read: bool) -> InventoryBuilder<'a> {
+    pub(crate) fn with_commits(mut self, read: bool) -> InventoryBuilder<'a> {
         if let OpenedFrom::Options { commits, .. } = &mut self.source {
             *commits = read;
         }
@@ -93,7 +83,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// Shares the files that others have read: they are not read again, and their layers are in memory once.
     #[must_use]
-    pub fn files_of(self, inputs: &'a Inputs) -> InventoryBuilder<'a> {
+    pub(crate) fn files_of(self, inputs: &'a Inputs) -> InventoryBuilder<'a> {
         InventoryBuilder { files_of: Some(inputs), ..self }
     }
 
@@ -105,7 +95,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With the commits of a state, if it has fixed ones.
     #[must_use]
-    pub fn like(self, state: Option<&Inventory>) -> InventoryBuilder<'a> {
+    pub(crate) fn like(self, state: Option<&Inventory>) -> InventoryBuilder<'a> {
         let Some(state) = state else { return self };
         let builder = self.with_commits(state.settings().commits);
         match state.commits() {
@@ -118,7 +108,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With an input in another state than it has.
     #[must_use]
-    pub fn overlay(self, overlay: Overlay) -> InventoryBuilder<'a> {
+    pub(crate) fn overlay(self, overlay: Overlay) -> InventoryBuilder<'a> {
         InventoryBuilder { overlay: Some(overlay), ..self }
     }
 
@@ -156,13 +146,12 @@ impl<'a> InventoryBuilder<'a> {
 
 impl OpenedFrom<'_> {
     fn settings(&self) -> Result<(Arc<Settings>, Vec<Warning>)> {
-        let (options, rules, commits) = match self {
+        let (options, commits) = match self {
             OpenedFrom::Settings(settings) => return Ok((settings.clone(), Vec::new())),
-            OpenedFrom::Options { options, rules, commits } => (*options, rules, *commits),
+            OpenedFrom::Options { options, commits } => (*options, *commits),
         };
         let (mut settings, warnings) =
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
-        settings.old_rules = *rules;
         let has_folders = &*settings.storage_type == "yaml_fs" && settings.git_revision.is_none();
         settings.commits = commits && has_folders && &*settings.serve != "now";
         Ok((Arc::new(settings), warnings))

@@ -297,11 +297,14 @@ fn a_documented_name_of_a_setting_that_the_old_program_ignores_is_a_cause() {
     );
 }
 
-/// The causes of a comparison: each path below its ruling, or below `-`.
+/// The causes of a comparison: each path below its ruling, or below `-`; and the nodes that only render here.
 fn by_ruling(comparison: &Json) -> Vec<String> {
     let mut all = Vec::new();
     for cause in comparison["causes"].as_array().unwrap() {
         let ruling = cause["rulings"][0]["ruling"].as_str().unwrap_or("-");
+        for node in cause["difference"]["mended"].as_array().unwrap() {
+            all.push(format!("{ruling} renders {}", node["node"].as_str().unwrap()));
+        }
         for change in cause["difference"]["changes"].as_array().unwrap() {
             let (section, path) = (change["section"].as_str().unwrap(), change["path"].as_str().unwrap());
             all.push(format!("{ruling} {section} {path}").trim_end().to_owned());
@@ -409,4 +412,141 @@ fn a_merge_key_of_another_version_of_pyyaml_is_recognized() {
     let expected = ["- parameters plain:port", "Y9 parameters q:k", "Y9 parameters web:deep:a"];
     let expected = [&expected[..], &["Y9 parameters web:deep:b", "Y9 parameters web:port"]].concat();
     assert_eq!(by_ruling(&comparison), expected, "{comparison}");
+}
+
+/// Compares one node with an old answer, as YAML in one line, or as JSON.
+fn of_one(files: &[(&str, &str)], old: &str) -> Vec<String> {
+    let place = Place::new();
+    for (name, text) in files {
+        place.write(name, text);
+    }
+    let form = if old.starts_with("{\"") { "json" } else { "yml" };
+    place.write(&format!("old/one.{form}"), old);
+    by_ruling(&place.compared_some("old", &["one", "--except", "_reclass_"]))
+}
+
+#[test]
+fn what_two_values_show_is_recognized() {
+    let applications = [
+        ("classes/db.yml", "applications: [db]\n"),
+        ("classes/more.yml", "classes: [db, less]\n"),
+        ("classes/less.yml", "applications: ['~db', web]\n"),
+        ("nodes/one.yml", "classes: [more]\n"),
+    ];
+    let old = |values: &str| format!("{{classes: [], parameters: {{{values}}}}}");
+    let answer = |applications: &str| {
+        format!("{{classes: [db, less, more], applications: {applications}, parameters: {{}}}}")
+    };
+    assert_eq!(of_one(&applications, &answer("[db, web]")), ["S8 applications"]);
+    assert_eq!(of_one(&applications, &answer("[web, other]")), ["- applications"]);
+    let early =
+        [("nodes/one.yml", "classes: [db]\n"), ("classes/db.yml", "applications: ['~web', db, web]\n")];
+    let rust = "{classes: [db], applications: [db], parameters: {}}";
+    assert_eq!(of_one(&early, rust), ["S8 applications"]);
+    for (values, before, expected) in [
+        ("t: \"a\\t${n}\", n: 1", "t: 'a       1', n: 1", &["R13 parameters t"][..]),
+        ("t: \"a\\t${n}\", n: 1", "t: 'a       2', n: 1", &["- parameters t"]),
+        (
+            "t: 'x ${m}', m: {a: [~, true]}",
+            "t: 'x {\"a\":[null,true]}', m: {a: [~, true]}",
+            &["R2 parameters t"],
+        ),
+        (
+            "a: yes, b: 014, c: [on], d: 1e3",
+            "a: 'yes', b: 14, c: ['on'], d: 1000.0",
+            &["Y1 parameters a", "Y1 parameters b", "Y1 parameters c", "Y1 parameters d"],
+        ),
+        ("a: yes, b: 014", "a: 'no', b: 15", &["- parameters a", "- parameters b"]),
+        // What refers to such a value has its cause, also in a list.
+        (
+            "a: yes, t: 'is ${a}', l: ['x${a}'], r: '${a}', u: '${n}', n: 1",
+            "a: 'yes', t: is yes, l: [xyes], r: 'yes', u: 2, n: 1",
+            &["- parameters u", "Y1 parameters a", "Y1 parameters l", "Y1 parameters r", "Y1 parameters t"],
+        ),
+        ("'~~': 1", "'': 1", &["M6 parameters", "M6 parameters ~"]),
+        (
+            "t: 'x ${m}', m: {k: '${n}'}, n: 1",
+            "t: \"x {'k': <reclass.values.value.Value object at 0x1>}\", m: {k: 1}, n: 1",
+            &["R14 parameters t"],
+        ),
+    ] {
+        let file = format!("parameters: {{{values}}}\n");
+        let found = of_one(&[("nodes/one.yml", &file)], &old(before));
+        assert_eq!(found, expected, "{values}");
+    }
+    // A key of JSON is a text.
+    let keys = of_one(
+        &[("nodes/one.yml", "parameters: {m: {yes: 1}}\n")],
+        "{\"classes\": [], \"parameters\": {\"m\": {\"yes\": 1}}}",
+    );
+    assert!(
+        keys.contains(&"Y1 parameters m:yes".to_owned()) && keys.contains(&"Y1 parameters m:true".to_owned()),
+        "{keys:?}"
+    );
+}
+
+#[test]
+fn what_only_this_program_accepts_is_the_cause_of_a_refusal() {
+    let mapping = "inventory_base_uri: .\nclass_mappings: ['/(o)ne/ x${1}']\n";
+    let lone = [("nodes/one.yml", "parameters: {'': 1}\n")];
+    let default = [("nodes/one.yml", "parameters: {a: 'x ${n::1}'}\n")];
+    let nested = [("nodes/one.yml", "parameters: {a: '${b:${c}::1}', c: d}\n")];
+    let group = [("reclass-config.yml", mapping), ("classes/xo.yml", "{}\n"), ("nodes/one.yml", "{}\n")];
+    let names = [("nodes/one.yml", "parameters: {a: '${_reclass_:name:path}'}\n")];
+    let plain = [("nodes/one.yml", "parameters: {a: 1}\n")];
+    for (files, expected) in [
+        (&lone[..], "M6 renders one"),
+        (&default, "R7 renders one"),
+        (&nested, "R7 renders one"),
+        (&group, "S13 renders one"),
+        (&plain, "- renders one"),
+    ] {
+        assert_eq!(of_one(files, ""), [expected]);
+    }
+    // An empty file says nothing about the program. reclass-rs has JSON alone, and it knows these names.
+    assert_eq!(of_one(&names, ""), ["- renders one"]);
+    let place = Place::new();
+    place.write("nodes/web1.yml", "parameters: {a: 1, a: 2}\n");
+    place.write("old/web1.json", "");
+    assert_eq!(by_ruling(&place.compared("old")), ["Y2 renders web1"]);
+}
+
+#[test]
+fn items_of_other_nodes_are_recognized() {
+    let Some(old) = kapicorp() else { return };
+    let place = Place::new();
+    place.write("classes/list.yml", "parameters: {~l: [x], l: [y], plain: [x]}\n");
+    for node in ["n1", "n2"] {
+        place.write(&format!("nodes/{node}.yml"), &format!("classes: [list]\nparameters: {{l: [{node}]}}\n"));
+    }
+    let base = place.path("").to_str().unwrap().to_owned();
+    let output = place.run(&old, &["-b", &base, "--inventory"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    place.write("old.yml", &text);
+    let all = by_ruling(&place.compared_some("old.yml", &["n1", "n2"]));
+    assert!(all.iter().any(|line| line == "M10 parameters l"), "{all:?}");
+    assert!(all.iter().all(|line| line == "M10 parameters l"), "{all:?}");
+}
+
+#[test]
+fn a_value_that_refers_to_one_with_a_cause_has_its_cause() {
+    let Some(old) = kapicorp() else { return };
+    let place = Place::new();
+    place.write(
+        "classes/db.yml",
+        "exports: {host: '${host}'}\nparameters: {host: '${_reclass_:name:short}.lan'}\n",
+    );
+    place.write("nodes/db1.example.com.yml", "classes: [db]\nparameters: {all: ['${host}', b]}\n");
+    let base = place.path("").to_str().unwrap().to_owned();
+    let output = place.run(&old, &["-b", &base, "--nodeinfo", "db1.example.com"]);
+    place.write("old/db1.example.com.yml", std::str::from_utf8(&output.stdout).unwrap());
+    let comparison = place.compared("old");
+    assert_eq!((rulings(&comparison), &comparison["unexplained"]), (vec!["S12"], &0.into()), "{comparison}");
+    for path in ["host", "all"] {
+        assert!(by_ruling(&comparison).contains(&format!("S12 parameters {path}")), "{comparison}");
+    }
+    assert!(by_ruling(&comparison).contains(&"S12 exports host".to_owned()), "{comparison}");
+    // Also where that one is not compared.
+    let comparison = place.compared_some("old", &["--except", "_reclass_"]);
+    assert_eq!((rulings(&comparison), &comparison["unexplained"]), (vec!["S12"], &0.into()), "{comparison}");
 }

@@ -1,16 +1,16 @@
 //! Compares the answers of another program with those of this one, and finds the cause of each difference.
 //!
-//! A cause is found by acting: the nodes that differ are rendered again with one ruling of `docs/semantics.md`
-//! turned off. If a difference is gone, the ruling is its cause. What no ruling explains comes first.
+//! A cause is recognized by the two values and by the explanation of the new one. What no ruling of
+//! `docs/semantics.md` explains comes first.
 
-mod acted;
 mod causes;
 mod normal;
 mod old;
 mod recognized;
 mod render;
-mod rules;
 mod text;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -27,13 +27,11 @@ use reclass_base::settings::Settings;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Map, Text, Value};
 
-use causes::{CauseSet, Causes};
+use causes::{Cause, settings};
 pub use normal::OldForm;
 use normal::in_form;
 pub use old::{OldAnswers, OldNode, OldSections};
-use recognized::Recognizer;
 use render::Comparing;
-use rules::{ALTERNATIVES, evidence};
 pub use text::{summary, text};
 
 /// What to compare.
@@ -67,7 +65,7 @@ pub struct ProgramComparison {
     pub unanswered: Vec<Text>,
     /// The differences by their cause, those without a cause first.
     pub causes: Vec<ExplainedDifference>,
-    /// The smallest set of settings that gives old values back; null if no setting does.
+    /// The settings of the causes, which give old values back; null if no cause has one.
     pub settings: Option<Value>,
     /// The number of nodes that still differ with these settings.
     pub remaining: usize,
@@ -77,7 +75,7 @@ pub struct ProgramComparison {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ExplainedDifference {
-    /// The rulings that explain the differences together. Without any, they are unexplained.
+    /// The ruling that explains the differences. Without one, they are unexplained.
     pub rulings: Vec<ComparedRuling>,
     /// The differences.
     pub difference: Difference,
@@ -142,23 +140,34 @@ pub fn compare_state(
         let globs = node_globs(|| now.catalog.nodes.keys().chain(old.nodes.keys()), &parts.nodes)?;
         let (names, unanswered) = compared_nodes(now, old, &globs);
         let comparing = Comparing::new((&options, state), old, parts);
-        let differences = comparing.differences(now, &names);
-        let causes = Causes::find(&comparing, &mut Recognizer::new(now, old), &names, differences)?;
-        let remedy = causes.remedy(&comparing, &names)?;
+        let mut by_cause: BTreeMap<Cause, Vec<(Text, NodeDifference)>> = BTreeMap::new();
+        let mut touched = 0;
+        for (name, explained) in names.iter().zip(comparing.differences(now, &names)) {
+            touched += usize::from(!explained.is_empty());
+            for (cause, difference) in explained {
+                by_cause.entry(cause).or_default().push((name.clone(), difference));
+            }
+        }
         let mut comparison = ProgramComparison {
             old: old.name.clone(),
             old_settings: old.form.settings(),
             new_settings: now.settings.config_file.clone(),
             nodes: names.len(),
-            touched: causes.touched(),
+            touched,
             unanswered,
-            settings: remedy.settings,
-            remaining: remedy.remaining,
+            remaining: touched,
             ..ProgramComparison::default()
         };
-        for (cause, nodes) in causes.by_cause() {
+        if let Some(settings) = settings(by_cause.keys().copied(), &options) {
+            // Other values may differ with them.
+            let remaining = comparing.remaining(&settings, &names)?;
+            if remaining <= touched {
+                (comparison.settings, comparison.remaining) = (Some(Value::map(settings)), remaining);
+            }
+        }
+        for (cause, nodes) in by_cause {
             let difference = difference(nodes, now, old, &redaction, &delimiter);
-            let rulings = cause.rulings(&options);
+            let rulings: Vec<ComparedRuling> = cause.compared(&options).into_iter().collect();
             if rulings.is_empty() {
                 comparison.unexplained = difference.count();
             }
@@ -270,25 +279,12 @@ fn without_texts(value: &Value, secrets: &[String]) -> Value {
     }
 }
 
-impl CauseSet {
-    /// The rulings of the cause; none if there is no cause.
-    fn rulings(&self, options: &Map) -> Vec<ComparedRuling> {
-        match self {
-            CauseSet::Unexplained => Vec::new(),
-            CauseSet::Alternatives(set) => {
-                let ruling = |alternative: &rules::Alternative| ComparedRuling {
-                    ruling: alternative.ruling,
-                    sentence: alternative.sentence,
-                    setting: alternative
-                        .setting(options)
-                        .map(|(name, value)| Value::map(Map::from_iter([(Key::from(name), value)]))),
-                };
-                set.iter().map(|index| ruling(&ALTERNATIVES[*index])).collect()
-            }
-            CauseSet::Evidence(code) => evidence(code)
-                .map(|(ruling, sentence)| ComparedRuling { ruling, sentence, setting: None })
-                .into_iter()
-                .collect(),
-        }
+impl Cause {
+    /// The ruling with its setting; `None` if there is no cause.
+    fn compared(self, options: &Map) -> Option<ComparedRuling> {
+        let (ruling, sentence) = self.ruling()?;
+        let setting =
+            self.setting(options).map(|(name, value)| Value::map(Map::from_iter([(name.into(), value)])));
+        Some(ComparedRuling { ruling, sentence, setting })
     }
 }

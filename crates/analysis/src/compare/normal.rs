@@ -8,14 +8,12 @@
 //!
 //! The order of keys has no meaning, so keys are sorted.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 
-use reclass::parts::output::wire::carry;
 use reclass_base::stack::grow;
-use reclass_base::value::{DateTime, Key, Map, Value};
+use reclass_base::value::{Key, Map, Value};
 use reclass_base::{base64, json, pystr};
+use reclass::parts::output::wire::carry;
 
 /// The form of recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,25 +82,6 @@ fn json_key(key: &Key) -> Key {
         "None" => "null",
         other => other,
     })
-}
-
-/// The value with each date and timestamp as Salt's wire makes it of a Python object, in the form of a pillar:
-/// a timestamp without an offset.
-pub(super) fn with_timestamps(value: &Value) -> Value {
-    let timestamp = |time: DateTime| {
-        normal(&Value::DateTime(Arc::new(DateTime { offset: None, ..time })), OldForm::Pillar)
-    };
-    match value {
-        Value::Map(map) => grow(|| {
-            Value::map(map.iter().map(|(key, value)| (key.clone(), with_timestamps(value))).collect::<Map>())
-        }),
-        Value::List(items) => grow(|| Value::list(items.iter().map(with_timestamps).collect())),
-        Value::Date(date) => {
-            timestamp(DateTime { date: **date, hour: 0, minute: 0, second: 0, microsecond: 0, offset: None })
-        }
-        Value::DateTime(time) => timestamp(**time),
-        other => other.clone(),
-    }
 }
 
 /// A number that JSON readers keep only up to 64 bits.

@@ -1,102 +1,129 @@
-//! Recognizes the cause of a difference by its two values and by where the new one comes from.
+//! Recognizes the cause of a difference by its two values and by the explanation of the new one.
 //!
-//! | cause        | what it looks like                                                                         |
-//! |--------------|--------------------------------------------------------------------------------------------|
-//! | [`MAPPED`]   | a class brings the new value, a class mapping brings the class, and the old node has none  |
-//! | [`MATCHED`]  | the same, and the Python programs try the mapping with another name of the node            |
-//! | [`REFERRED`] | the old value is the new one of a parameter that refers here, or of the one referred to    |
-//! | [`MERGED`]   | a merge key (`<<`) brings the new value, and the old one is in another mapping of the file |
+//! | in           | what it looks like                                                                             |
+//! |--------------|------------------------------------------------------------------------------------------------|
+//! | `values`     | one value is what another program makes of the same file                                       |
+//! | `mapped`     | a class brings the new value, a class mapping brings the class, and the old node has none      |
+//! | `references` | the old value is the new one of a parameter that refers here, or of the one referred to        |
+//! | `merge_keys` | a merge key (`<<`) brings the new value, and the old one is in another mapping of the file     |
+//! | `refused`    | the node has what only this program accepts                                                    |
+//!
+//! What refers to a value with a cause has its cause.
 
-use std::sync::Arc;
+mod mapped;
+mod merge_keys;
+mod references;
+mod refused;
+mod values;
 
-use indexmap::IndexMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::causes::{Cause, IGNORED_NAME};
+use super::normal::OldForm;
+use super::old::{OldNode, OldSections};
+use crate::diff::{NodeChange, Renderer, Section};
+use crate::explain::{ReferenceTrace, ValuePlaces, ValueTrace, Wanted, traces};
+use reclass_base::error::Fault;
+use reclass_base::value::{Key, Map, Text, Value};
+use reclass::parts::engine::answer::NodeInfo;
+use reclass::parts::engine::context::Layers;
+use mapped::Mapped;
+pub(super) use merge_keys::MergeKeys;
+use references::BroughtMappings;
 
-use super::normal::{OldForm, in_form};
-use super::old::{OldAnswers, OldNode};
-use super::rules::{MAPPED, MATCHED, MERGED, REFERRED};
-use crate::diff::{NodeChange, Section};
-use crate::explain::{ValuePlaces, Wanted, WantedPlaces, places};
-use reclass::parts::engine::context::{Computation, Layers, NodeRequest};
-use reclass::parts::engine::sequence::IncludedBy;
-use reclass::parts::model::layer::Layer;
-use reclass::parts::model::slot::{MapSlot, Slot};
-use reclass::parts::model::template::Part;
-use reclass_base::pystr;
-use reclass_base::source::FileId;
-use reclass_base::stack::grow;
-use reclass_base::value::{Key, Text, Value};
-use reclass_yaml::compose::{Data, Node, compose};
-use reclass_yaml::to_value;
-
-/// The distinct values of each key of a file that uses merge keys.
-type KeyValues = FxHashMap<Text, ValuesOfKey>;
-
-/// The distinct values of a key in the mappings of a file, by their text.
-#[derive(Default)]
-struct ValuesOfKey {
-    /// In mappings with merge keys.
-    merged: IndexMap<String, Value>,
-    /// In all mappings.
-    all: IndexMap<String, Value>,
+/// A node, with the answers of both sides.
+pub(super) struct Sides<'n> {
+    pub name: &'n Text,
+    pub old: &'n OldNode,
+    /// The answer of this side, in the form of the old one.
+    pub new: &'n NodeInfo,
 }
 
-/// Recognizes causes in the nodes of an inventory.
-pub(super) struct Recognizer<'a> {
-    now: &'a Computation<'a>,
-    old: &'a OldAnswers,
-    /// By file; `None` for one without merge keys.
-    files: FxHashMap<FileId, Option<KeyValues>>,
+/// Recognizes causes in the nodes of an inventory, in one thread.
+pub(super) struct Recognizer<'r, 'a> {
+    pub renderer: &'r Renderer<'a>,
+    pub form: OldForm,
+    pub merge_keys: &'r mut MergeKeys,
 }
 
-impl<'a> Recognizer<'a> {
-    pub fn new(now: &'a Computation<'a>, old: &'a OldAnswers) -> Recognizer<'a> {
-        Recognizer { now, old, files: FxHashMap::default() }
-    }
-
-    /// The cause of each change of a node, as a code of [`evidence`](super::rules::evidence).
-    pub fn causes(&mut self, name: &Text, changes: &[&NodeChange]) -> Vec<Option<&'static str>> {
-        let Ok(layers) = self.now.layers(NodeRequest::plain(name)) else { return vec![None; changes.len()] };
-        let mapped = Mapped::of(self.now, self.old.nodes.get(name), &layers);
-        let mapped = mapped.causes(self.now, &layers, changes);
-        let references = References::of(&layers);
-        let parameters = if references.is_empty() {
-            None
-        } else {
-            self.now.answer(NodeRequest::plain(name)).ok().map(|answer| answer.info.parameters.clone())
-        };
-        let mut found = Vec::with_capacity(changes.len());
-        for (change, mapped) in changes.iter().zip(mapped) {
-            let is_parameter = change.section == Section::Parameters;
-            let parameters = parameters.as_ref().filter(|_| is_parameter);
-            found.push(if mapped.is_some() {
-                mapped
-            } else if parameters.is_some_and(|own| references.explain(change, own, self.old.form)) {
-                Some(REFERRED)
-            } else if is_parameter && layers.all().any(|layer| self.is_merged(layer.file, change)) {
-                Some(MERGED)
-            } else {
-                None
-            });
+impl Recognizer<'_, '_> {
+    /// The cause of each change of a node. The changes are split.
+    pub fn of_changes(&mut self, node: &Sides<'_>, changes: &[NodeChange]) -> Vec<Cause> {
+        let direct = |change| values::cause(node.name, change, changes, self.form);
+        let mut causes: Vec<Option<Cause>> = changes.iter().map(direct).collect();
+        if causes.contains(&None)
+            && let Ok(layers) = self.renderer.layers(node.name)
+        {
+            self.of_layers(node, &layers, changes, &mut causes);
         }
-        found
+        causes.into_iter().map(|cause| cause.unwrap_or(Cause::Unexplained)).collect()
     }
 
-    /// Whether a merge key of a file brings the new value, and the old one is the value of another mapping of it.
-    fn is_merged(&mut self, file: FileId, change: &NodeChange) -> bool {
-        let (now, form) = (self.now, self.old.form);
-        let Some(values) = self.files.entry(file).or_insert_with(|| key_values(now, file, form)) else {
-            return false;
+    /// Completes the causes with those that the layers of the node show.
+    fn of_layers(
+        &mut self,
+        node: &Sides<'_>,
+        layers: &Layers,
+        changes: &[NodeChange],
+        causes: &mut [Option<Cause>],
+    ) {
+        let now = self.renderer.computation();
+        let classes = match node.old {
+            OldNode::Answer(OldSections { classes, .. }) => classes.as_deref(),
+            OldNode::Refused(_) => None,
         };
-        (0..change.path.len()).any(|at| {
-            let (key, below) = (&change.path[at], &change.path[at + 1..]);
-            let Some(known) = key.as_str().and_then(|key| values.get(key)) else { return false };
-            let has = |values: &IndexMap<String, Value>, wanted: Option<&Value>| {
-                values.values().any(|value| lookup(value, below) == wanted)
+        let mapped = Mapped::of(now, classes, layers);
+        let references = BroughtMappings::of(layers);
+        for (change, cause) in changes.iter().zip(causes.iter_mut()).filter(|(_, cause)| cause.is_none()) {
+            *cause = match change.section {
+                Section::Environment | Section::Exports => None,
+                Section::Classes => mapped.added(change, layers),
+                Section::Applications => mapped.added(change, layers).or_else(|| removed(change, layers)),
+                Section::Parameters if references.explain(change, &node.new.parameters) => {
+                    Some(Cause::MergedOverReference)
+                }
+                Section::Parameters => {
+                    let brings = |file| self.merge_keys.bring(now, file, change, self.form);
+                    layers.all().map(|layer| layer.file).any(brings).then_some(Cause::MergeKey)
+                }
             };
-            has(&known.merged, change.new.as_ref()) && has(&known.all, change.old.as_ref())
-        })
+        }
+        let is_value = |section| matches!(section, Section::Parameters | Section::Exports);
+        let open: Vec<usize> =
+            (0..changes.len()).filter(|at| causes[*at].is_none() && is_value(changes[*at].section)).collect();
+        let wanted: Vec<Wanted> = open.iter().map(|at| wanted(&changes[*at])).collect();
+        let traces = traces(&ValuePlaces::new(now, layers), &wanted);
+        let known = KnownCauses { mapped: &mapped, changes, causes: causes.to_vec() };
+        for (at, trace) in open.iter().zip(&traces) {
+            causes[*at] = known.of_trace(trace).or_else(|| of_other_node(&changes[*at], trace));
+        }
+        // What a list lost is a counterpart of what it gained.
+        for at in open.into_iter().filter(|at| changes[*at].items.first().is_some_and(|item| !item.added)) {
+            let is_same = |other: &NodeChange| {
+                (other.section, &other.path) == (changes[at].section, &changes[at].path)
+                    && other.items.first().is_some_and(|item| item.added)
+            };
+            let of_same =
+                changes.iter().zip(causes.iter()).find(|(other, cause)| is_same(other) && cause.is_some());
+            causes[at] = causes[at].or(of_same.and_then(|(_, cause)| *cause));
+        }
     }
+
+    /// The cause of an answer where the old program has none.
+    pub fn of_refusal(&self, name: &Text, new: &NodeInfo) -> Option<Cause> {
+        let layers = self.renderer.layers(name).ok()?;
+        refused::cause(new, &layers, self.renderer.computation().settings, self.form)
+    }
+}
+
+/// The cause of errors here where the old program has an answer.
+pub(super) fn of_errors(faults: &[Fault], options: &Map) -> Option<Cause> {
+    let codes =
+        || faults.iter().flat_map(|fault| std::iter::once(fault).chain(&fault.causes)).map(Fault::code);
+    let is_ignored = || {
+        options.contains_key("ignore_class_notfound")
+            && options.contains_key(IGNORED_NAME)
+            && codes().any(|code| code == "class-not-found")
+    };
+    codes().find_map(Cause::of_error).or_else(|| is_ignored().then_some(Cause::IgnoredName))
 }
 
 /// The value below these keys.
@@ -104,192 +131,61 @@ fn lookup<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| value.as_map()?.get(key))
 }
 
-/// The values of a file by key; `None` without merge keys.
-fn key_values(now: &Computation<'_>, file: FileId, form: OldForm) -> Option<KeyValues> {
-    let text = now.inputs.files.text(&now.inputs.files.path_of(file)?)?;
-    let document = compose(text.contains("<<").then_some(text.as_bytes())?).ok()?;
-    let mut values = KeyValues::default();
-    collect(document.root.as_ref()?, form, &mut values);
-    values.values().any(|known| !known.merged.is_empty()).then_some(values)
+/// The path to explain for a change: of an item that a list gains, or of the value.
+fn wanted(change: &NodeChange) -> Wanted {
+    let item = change.items.first().filter(|item| item.added);
+    let index = item.and_then(|item| i64::try_from(item.index).ok()).map(|index| Key(Value::Int(index)));
+    let path = change.path.iter().cloned().chain(index).collect();
+    Wanted { path, export: change.section == Section::Exports, items: Vec::new() }
 }
 
-fn collect(node: &Node, form: OldForm, values: &mut KeyValues) {
-    match &node.data {
-        Data::Value(_) => {}
-        Data::List(items) => grow(|| items.iter().for_each(|item| collect(item, form, values))),
-        Data::Map(entries) => grow(|| {
-            // The keys of a mapping come after it. What a merge key brings is written before.
-            let has_merge_key = entries.iter().any(|entry| entry.key_index < node.index);
-            for entry in entries.iter() {
-                if let Some(key) = entry.key.as_str() {
-                    let value = in_form(&to_value(&entry.value), form);
-                    let known = values.entry(key.into()).or_default();
-                    let text = pystr::repr(&value);
-                    if has_merge_key {
-                        known.merged.entry(text.clone()).or_insert_with(|| value.clone());
-                    }
-                    known.all.entry(text).or_insert(value);
-                }
-                collect(&entry.value, form, values);
-            }
-        }),
-    }
+/// S8: the cause of an application that a class removes.
+fn removed(change: &NodeChange, layers: &Layers) -> Option<Cause> {
+    let item = change.items.first()?;
+    let name = change.item(item)?.as_str()?;
+    let mut removals = layers.all().flat_map(|layer| &layer.applications.removals);
+    removals.find(|(removed, _)| &**removed == name)?;
+    Some(if item.added && !item.moved { Cause::EarlyRemoval } else { Cause::NestedRemoval })
 }
 
-/// The classes of a node that only class mappings bring, and that the old node does not have, with the cause.
-#[derive(Default)]
-struct Mapped {
-    classes: FxHashMap<Text, &'static str>,
-    files: FxHashMap<FileId, &'static str>,
+/// M10: the old list has more items than the new one, and its first layer has a `~`.
+fn of_other_node(change: &NodeChange, trace: &ValueTrace) -> Option<Cause> {
+    let (Some(Value::List(old)), Some(Value::List(new))) = (&change.old, &change.new) else { return None };
+    let first = trace.steps.iter().find(|step| step.counts)?;
+    (first.prefix.contains('~') && new.iter().all(|item| old.contains(item))).then_some(Cause::OtherNodesItem)
 }
 
-impl Mapped {
-    fn of(now: &Computation<'_>, old: Option<&OldNode>, layers: &Layers) -> Mapped {
-        let mut mapped = Mapped::default();
-        let Some(OldNode::Answer(sections)) = old else { return mapped };
-        let Some(old) = sections.classes.as_ref().filter(|_| !now.settings.class_mappings.is_empty()) else {
-            return mapped;
-        };
-        let old: FxHashSet<&Text> = old.iter().collect();
-        let tried = tried_before(now, &layers.name);
-        // A class comes before the classes that it includes.
-        let mut causes: Vec<Option<&'static str>> = Vec::new();
-        for included in layers.linearization.include_chains().all() {
-            let by = match &included.by {
-                IncludedBy::Node => None,
-                IncludedBy::Mapping(mapping) => match &tried {
-                    Some(tried) if !tried.contains(mapping) => Some(MATCHED),
-                    _ => Some(MAPPED),
-                },
-                IncludedBy::Includer(index) => causes.get(*index).copied().flatten(),
-            };
-            let cause = by.filter(|_| !old.contains(&included.name));
-            causes.push(cause);
-            if let Some(cause) = cause {
-                mapped.classes.insert(included.name, cause);
-                mapped.files.insert(included.file, cause);
-            }
-        }
-        mapped
-    }
-
-    /// The cause of each change whose new value they bring.
-    fn causes(
-        &self,
-        now: &Computation<'_>,
-        layers: &Layers,
-        changes: &[&NodeChange],
-    ) -> Vec<Option<&'static str>> {
-        if self.classes.is_empty() {
-            return vec![None; changes.len()];
-        }
-        let adding = |name: &str| {
-            let adds =
-                |layer: &&Arc<Layer>| layer.applications.additions.iter().any(|(known, _)| &**known == name);
-            layers.all().filter(adds).find_map(|layer| self.files.get(&layer.file)).copied()
-        };
-        let wanted = |change: &&NodeChange| Wanted {
-            path: change.path.clone(),
-            export: change.section == Section::Exports,
-            items: change.items.iter().filter(|item| item.added).map(|item| item.index).collect(),
-        };
-        let wanted: Vec<Wanted> = changes.iter().map(wanted).collect();
-        let found = places(&ValuePlaces::new(now, layers), &wanted);
-        let cause = |(change, mut found): (&&NodeChange, WantedPlaces)| match change.section {
-            Section::Environment => None,
-            Section::Classes => self.classes.get(added(change)?).copied(),
-            Section::Applications => adding(added(change)?),
-            Section::Parameters | Section::Exports => {
-                let place = match change.items.first() {
-                    Some(_) => found.items.pop().flatten(),
-                    None => found.place.filter(|_| change.new.is_some()),
-                };
-                self.classes.get(&place?.class?).copied()
-            }
-        };
-        changes.iter().zip(found).map(cause).collect()
-    }
+/// The causes that are known of a node.
+struct KnownCauses<'k> {
+    mapped: &'k Mapped,
+    changes: &'k [NodeChange],
+    causes: Vec<Option<Cause>>,
 }
 
-/// The mappings that match a node as the Python programs name it, if that is not as it is named here (S19).
-fn tried_before(now: &Computation<'_>, node: &Text) -> Option<FxHashSet<Text>> {
-    let item = now.catalog.nodes.get(node).filter(|_| now.settings.class_mappings_match_path)?;
-    let classes = now.mappings.classes(&[&item.pathname(now.settings)], None).ok()?;
-    Some(classes.into_iter().flat_map(|one| one.repeated.into_iter().chain([one.mapping])).collect())
-}
-
-/// The name that a change adds to the classes or applications.
-fn added(change: &NodeChange) -> Option<&str> {
-    let item = change.items.first().filter(|item| item.added)?;
-    change.item(item)?.as_str()
-}
-
-/// The parameters that are references to others, in any layer of a node.
-#[derive(Default)]
-struct References {
-    /// What refers to a path, and what a path refers to.
-    related: FxHashMap<Vec<Text>, Vec<Vec<Text>>>,
-}
-
-impl References {
-    fn of(layers: &Layers) -> References {
-        let mut references = References::default();
-        for layer in layers.all() {
-            references.collect(&layer.parameters, &mut Vec::new());
-        }
-        references
-    }
-
-    fn is_empty(&self) -> bool {
-        self.related.is_empty()
-    }
-
-    fn collect(&mut self, map: &MapSlot, path: &mut Vec<Text>) {
-        if !map.dynamic {
-            return;
-        }
-        for (key, slot) in map.entries.iter() {
-            if let Some(key) = key.as_str() {
-                path.push(key.into());
-                self.slot(slot, path);
-                path.pop();
-            }
-        }
-    }
-
-    fn slot(&mut self, slot: &Slot, path: &mut Vec<Text>) {
-        match slot {
-            Slot::Text(template, _) => {
-                if let [Part::Reference(reference)] = &template.parts[..]
-                    && let Some(fixed) = &reference.fixed
-                {
-                    let (from, to) = (path.clone(), fixed.segments.clone());
-                    self.related.entry(to.clone()).or_default().push(from.clone());
-                    self.related.entry(from).or_default().push(to);
-                }
-            }
-            Slot::Map(map) => grow(|| self.collect(map, path)),
-            Slot::Stack(stack) => {
-                grow(|| stack.entries.iter().for_each(|entry| self.slot(&entry.slot, path)));
-            }
-            Slot::Value(..) | Slot::Query(..) | Slot::List(_) | Slot::Raw(_) => {}
-        }
-    }
-
-    /// Whether the old value is that of the same path below a parameter that refers to one around it, or of the
-    /// one that this refers to.
-    fn explain(&self, change: &NodeChange, parameters: &Value, form: OldForm) -> bool {
-        let Some(old) = &change.old else { return false };
-        let text = |key: &Key| key.as_str().map(Text::from);
-        let Some(path) = change.path.iter().map(text).collect::<Option<Vec<Text>>>() else { return false };
-        // A reference to the value itself brings no mapping.
-        (1..path.len()).any(|length| {
-            let related = self.related.get(&path[..length]).into_iter().flatten();
-            related.into_iter().any(|other| {
-                let other: Vec<Key> =
-                    other.iter().chain(&path[length..]).map(|key| Key::from(&**key)).collect();
-                lookup(parameters, &other).is_some_and(|value| in_form(value, form) == *old)
-            })
+impl KnownCauses<'_> {
+    /// The cause of a value that a class mapping brings, or that refers to a value with a cause.
+    fn of_trace(&self, trace: &ValueTrace) -> Option<Cause> {
+        let class = trace.place.as_ref().and_then(|place| place.class.as_ref());
+        class.and_then(|class| self.mapped.class(class)).or_else(|| {
+            let counts = trace.steps.iter().filter(|step| step.counts);
+            counts.flat_map(|step| &step.references).find_map(|reference| self.of_reference(reference))
         })
+    }
+
+    fn of_reference(&self, reference: &ReferenceTrace) -> Option<Cause> {
+        let path = reference.path.as_ref();
+        path.and_then(|path| self.at(path))
+            .or_else(|| self.of_trace(reference.trace.as_deref()?))
+            .or_else(|| reference.inner.iter().find_map(|inner| self.of_reference(inner)))
+    }
+
+    /// The cause of a change at, above or below the path of a parameter.
+    fn at(&self, path: &[Key]) -> Option<Cause> {
+        let is_there = |change: &NodeChange| {
+            change.section == Section::Parameters
+                && (change.path.starts_with(path) || path.starts_with(&change.path))
+        };
+        let all = self.changes.iter().zip(&self.causes);
+        all.filter(|(change, _)| is_there(change)).find_map(|(_, cause)| *cause)
     }
 }

@@ -1,33 +1,31 @@
-//! Renders the nodes with some rulings turned off, and compares them with the old answers.
+//! Renders the nodes, and compares them with the old answers.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::ComparedParts;
-use super::acted::act;
+use super::causes::Cause;
 use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
-use super::rules::ALTERNATIVES;
-use crate::diff::{NodeDifference, Renderer, changes};
+use super::recognized::{MergeKeys, Recognizer, Sides, of_errors};
+use crate::diff::{NodeChange, NodeDifference, Renderer, Section, changes};
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::value::{Key, Map, Text};
 use reclass::Inventory;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
-use reclass::parts::engine::sequence::AUTOMATIC;
 use reclass::parts::output::wire::carry;
-use reclass_base::error::{Error, Fault, Kind, Result};
-use reclass_base::old_rules::OldRules;
-use reclass_base::parallel;
-use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
-use reclass_base::value::{Map, Text, Value};
 
-/// The rulings that are turned off, as indexes of [`ALTERNATIVES`].
-pub(super) type Variation = BTreeSet<usize>;
+/// The differences of a node by their cause.
+pub(super) type Explained = BTreeMap<Cause, NodeDifference>;
 
 /// A comparison at work.
 pub(super) struct Comparing<'a> {
     /// The options of the inventory.
-    pub options: &'a Map,
+    options: &'a Map,
     /// The state whose commits are compared.
     state: Option<&'a Inventory>,
     old: &'a OldAnswers,
@@ -46,80 +44,80 @@ impl<'a> Comparing<'a> {
         Comparing { options, state, old, only: globs(&parts.only), except: globs(&parts.except) }
     }
 
-    /// Whether there are old answers, and none has the parameter `_reclass_`.
-    pub fn lacks_automatic(&self) -> bool {
-        let mut answers = self.old.nodes.values().filter_map(|node| match node {
-            OldNode::Answer(sections) => sections.parameters.as_ref().and_then(Value::as_map),
-            OldNode::Refused(_) => None,
-        });
-        let lacks = |map: &Map| !map.contains_key(AUTOMATIC);
-        answers.next().is_some_and(lacks) && answers.all(lacks)
+    /// The number of nodes that differ with these settings above the options.
+    pub fn remaining(&self, settings: &Map, nodes: &[Text]) -> Result<usize> {
+        let mut options = self.options.clone();
+        for (name, value) in settings {
+            options.insert(name.clone(), value.clone());
+        }
+        let inventory = InventoryBuilder::new(&options).like(self.state).open()?;
+        let differ = |now: &Computation<'_>| {
+            self.differences(now, nodes).iter().filter(|explained| !explained.is_empty()).count()
+        };
+        inventory.inspect(differ)
     }
 
-    /// The differences of nodes, with these rulings turned off.
-    pub fn without(&self, variation: &Variation, nodes: &[Text]) -> Result<Vec<NodeDifference>> {
-        let (mut options, mut rules) = (self.options.clone(), OldRules::default());
-        for alternative in variation.iter().filter_map(|index| ALTERNATIVES.get(*index)) {
-            alternative.apply(&mut options, &mut rules);
-        }
-        match InventoryBuilder::new(&options).like(self.state).with_rules(rules).open() {
-            Ok(inventory) => inventory.inspect(|now| self.differences(now, nodes)),
-            // An inventory that an old program refuses has no answer for any node.
-            Err(error) => Ok(nodes.iter().map(|name| self.outcome(name, Some(Err(error.clone())))).collect()),
-        }
-    }
-
-    pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<NodeDifference> {
+    /// The differences of each of these nodes.
+    pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<Explained> {
         let context = **now;
-        let rules = now.settings.old_rules;
         parallel::each_counted(
             WorkUnit::Nodes,
             context.settings.threads,
             nodes,
-            || Renderer::new(context.computation()),
-            |renderer, name| self.difference(renderer, name, rules),
+            || (Renderer::new(context.computation()), std::cell::RefCell::new(MergeKeys::default())),
+            |(renderer, merge_keys), name| {
+                let merge_keys = &mut merge_keys.borrow_mut();
+                self.explained(name, Recognizer { renderer, form: self.old.form, merge_keys })
+            },
             |_| false,
         )
     }
 
-    fn difference(&self, renderer: &Renderer<'_>, name: &Text, rules: OldRules) -> NodeDifference {
-        self.outcome(
-            name,
-            renderer.render(name).map(|info| {
-                let mut info = info?;
-                act(&mut info, rules, self.old.form, || renderer.layers(name))?;
-                self.formed(info, renderer.delimiter())
-            }),
-        )
-    }
-
-    /// The difference between the old answer and this one; `None` if the inventory has no such node.
-    fn outcome(&self, name: &Text, now: Option<Result<NodeInfo>>) -> NodeDifference {
+    /// The differences between the old answer for a node and that of this side.
+    fn explained(&self, name: &Text, mut recognizer: Recognizer<'_, '_>) -> Explained {
+        let renderer = recognizer.renderer;
+        let now = renderer.render(name).map(|info| self.formed(info?, renderer.delimiter()));
+        let one = |cause: Option<Cause>, difference| {
+            Explained::from([(cause.unwrap_or(Cause::Unexplained), difference)])
+        };
         match (self.old.nodes.get(name), now) {
-            (None | Some(OldNode::Refused(_)), None) => NodeDifference::Same,
-            (None, Some(now)) => NodeDifference::Added(now.err().map_or_else(Vec::new, Error::into_faults)),
-            (Some(_), None) => NodeDifference::Removed,
-            (Some(OldNode::Refused(message)), Some(Ok(_))) => {
-                let kind = Kind::OldRefusal { message: message.clone() };
-                NodeDifference::Mended(vec![Fault { node: Some(name.clone()), ..Fault::new(kind) }])
+            (None | Some(OldNode::Refused(_)), None) | (Some(OldNode::Refused(_)), Some(Err(_))) => {
+                Explained::new()
             }
-            (Some(OldNode::Refused(_)), Some(Err(_))) => NodeDifference::Failing,
-            (Some(OldNode::Answer(_)), Some(Err(error))) => NodeDifference::Broken(error.into_faults()),
-            (Some(OldNode::Answer(sections)), Some(Ok(now))) => {
-                let mut old = sections.completed(&now, self.old.form);
-                old.parameters = self.chosen(&old.parameters);
-                match changes(&old, &now, &|_| None) {
-                    changes if changes.is_empty() => NodeDifference::Same,
-                    changes => NodeDifference::Changed(changes),
+            (None, Some(now)) => {
+                one(None, NodeDifference::Added(now.err().map_or_else(Vec::new, Error::into_faults)))
+            }
+            (Some(_), None) => one(None, NodeDifference::Removed),
+            (Some(OldNode::Refused(message)), Some(Ok(now))) => {
+                let kind = Kind::OldRefusal { message: message.clone() };
+                let refusal = Fault { node: Some(name.clone()), ..Fault::new(kind) };
+                one(recognizer.of_refusal(name, &now), NodeDifference::Mended(vec![refusal]))
+            }
+            (Some(OldNode::Answer(_)), Some(Err(error))) => {
+                let faults = error.into_faults();
+                one(of_errors(&faults, self.options), NodeDifference::Broken(faults))
+            }
+            (Some(old @ OldNode::Answer(sections)), Some(Ok(new))) => {
+                let all = changes(&sections.completed(&new, self.old.form), &new, &|_| None);
+                let all: Vec<NodeChange> = all.into_iter().flat_map(NodeChange::split).collect();
+                let causes = recognizer.of_changes(&Sides { name, old, new: &new }, &all);
+                let mut by_cause: BTreeMap<Cause, Vec<NodeChange>> = BTreeMap::new();
+                for (cause, change) in
+                    causes.into_iter().zip(all).filter(|(_, change)| self.is_chosen(change))
+                {
+                    by_cause.entry(cause).or_default().push(change);
                 }
+                by_cause
+                    .into_iter()
+                    .map(|(cause, changes)| (cause, NodeDifference::Changed(changes)))
+                    .collect()
             }
         }
     }
 
-    /// An answer in the form of the old ones, with only the parameters to compare.
+    /// An answer in the form of the old ones.
     fn formed(&self, mut info: NodeInfo, delimiter: &str) -> Result<NodeInfo> {
         let form = self.old.form;
-        info.parameters = self.chosen(&info.parameters);
         if form == OldForm::Pillar {
             info.parameters = carry(&info.parameters, "the pillar", delimiter)?;
         }
@@ -129,15 +127,12 @@ impl<'a> Comparing<'a> {
         Ok(info)
     }
 
-    fn chosen(&self, parameters: &Value) -> Value {
-        let Value::Map(map) = parameters else { return parameters.clone() };
-        if self.only.is_empty() && self.except.is_empty() {
-            return parameters.clone();
-        }
-        let entries = map.iter().filter(|(key, _)| {
-            let name = reclass_base::pystr::str(&key.0);
+    /// Whether the change is of a parameter to compare.
+    fn is_chosen(&self, change: &NodeChange) -> bool {
+        let key = change.path.first().filter(|_| change.section == Section::Parameters);
+        let name = key.map(|key: &Key| reclass_base::pystr::str(&key.0));
+        name.is_none_or(|name| {
             chosen(&self.only, &name) && !self.except.iter().any(|glob| glob.matches(&name))
-        });
-        Value::map(entries.map(|(key, value)| (key.clone(), value.clone())).collect::<Map>())
+        })
     }
 }

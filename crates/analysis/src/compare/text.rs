@@ -89,5 +89,5 @@ fn remedy(comparison: &ProgramComparison) -> String {
         1 => "1 node still differs",
         _ => &format!("{} nodes still differ", comparison.remaining),
     };
-    format!("\n\nWith this in reclass-config.yml {rest}:\n\n{}", settings.trim_end())
+    format!("\n\nWith these settings {rest}:\n\n{}", settings.trim_end())
 }

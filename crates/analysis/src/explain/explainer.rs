@@ -91,6 +91,14 @@ pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<WantedPlaces> {
     })
 }
 
+/// The steps of the values at several paths of one node, with the references in them.
+pub fn traces(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<ValueTrace> {
+    each(of, wanted, &Secrets::none(), |explainer, wanted| {
+        explainer.visited.clear();
+        explainer.history(&wanted.path)
+    })
+}
+
 /// The places that set the values that references bring to several paths of the parameters of a node; `None` where the
 /// value is written at the path itself.
 pub fn referenced(of: &ValuePlaces<'_>, paths: &[Vec<Key>]) -> Vec<Option<ValuePlace>> {

@@ -42,7 +42,7 @@ pub use data::{
     MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
-pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, values_without};
+pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, traces, values_without};
 pub(crate) use leaves::{
     Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves,
 };

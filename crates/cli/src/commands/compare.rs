@@ -15,7 +15,7 @@ pub const VERB: Verb = Verb {
     about: "Compare the nodes with the answers of another program, and name the causes",
     manual: Manual {
         page: "compare",
-        description: "Renders all nodes, compares them with the answers of another program, and prints the differences below their causes. The cause is the ruling without which a difference is gone. Differences that no ruling explains come first. The settings that give old values back are at the end.",
+        description: "Renders all nodes, compares them with the answers of another program, and prints the differences below their causes. The cause is a ruling that the two values show, or the explanation of the new one. Differences without a cause come first. The settings that give old values back are at the end.",
         examples: &[
             (
                 "The differences from an installed program:",

@@ -1,0 +1,91 @@
+//! What a node has that the old program refuses, where a node renders only here.
+
+use crate::compare::causes::Cause;
+use crate::compare::normal::OldForm;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
+use reclass::parts::engine::answer::NodeInfo;
+use reclass::parts::engine::context::Layers;
+use reclass::parts::engine::sequence::{AUTOMATIC, IncludedBy};
+use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::slot::{Entries, Slot};
+use reclass::parts::model::template::Part;
+
+/// The cause of an old refusal.
+pub(super) fn cause(info: &NodeInfo, layers: &Layers, settings: &Settings, form: OldForm) -> Option<Cause> {
+    let is_duplicate = |fault: &Fault| matches!(fault.kind, Kind::DuplicateKey { .. });
+    let is_group =
+        |text: &str| text.split("${").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let mut included = layers.linearization.include_chains().all().into_iter();
+    let mut sought = Sought::new(settings);
+    for layer in layers.all() {
+        sought.entries(&layer.parameters.entries);
+        sought.entries(&layer.exports.entries);
+    }
+    if sought.empty_key {
+        Some(Cause::EmptyKey)
+    } else if sought.default {
+        Some(Cause::NoDefaults)
+    } else if included.any(|one| matches!(&one.by, IncludedBy::Mapping(mapping) if is_group(mapping))) {
+        Some(Cause::Group)
+    } else if form == OldForm::Json {
+        // reclass-rs has no program that prints YAML.
+        info.warnings.iter().any(is_duplicate).then_some(Cause::DuplicateKeys)
+    } else {
+        sought.path.then_some(Cause::ShortNames)
+    }
+}
+
+/// What the values of a node may have.
+struct Sought {
+    prefixes: Prefixes,
+    /// Two delimiters.
+    twice: String,
+    /// A reference with a default (R7).
+    default: bool,
+    /// A key that is empty or a prefix alone (M6).
+    empty_key: bool,
+    /// A reference to a part of the node's name that salt-formulas/reclass does not have (S12).
+    path: bool,
+}
+
+impl Sought {
+    fn new(settings: &Settings) -> Sought {
+        let (prefixes, twice) = (Prefixes::new(settings), settings.delimiter.repeat(2));
+        Sought { prefixes, twice, default: false, empty_key: false, path: false }
+    }
+
+    fn entries(&mut self, entries: &Entries) {
+        for (key, slot) in entries {
+            let key = key.as_str();
+            self.empty_key |= key.is_some_and(|key| key.is_empty() || self.prefixes.is_lone(key));
+            self.slot(slot);
+        }
+    }
+
+    fn slot(&mut self, slot: &Slot) {
+        match slot {
+            Slot::Value(..) | Slot::Query(..) => {}
+            Slot::Text(template, _) => self.parts(&template.parts, false),
+            Slot::List(list) => grow(|| list.items.iter().for_each(|item| self.slot(item))),
+            Slot::Raw(map) => grow(|| self.entries(&map.entries)),
+            Slot::Map(map) => grow(|| self.entries(&map.entries)),
+            Slot::Stack(stack) => grow(|| stack.entries.iter().for_each(|entry| self.slot(&entry.slot))),
+        }
+    }
+
+    fn parts(&mut self, parts: &[Part], inside: bool) {
+        for part in parts {
+            match part {
+                Part::Literal(text) => self.default |= inside && text.contains(&self.twice),
+                Part::Reference(reference) => {
+                    let path = reference.fixed.as_ref().map_or(&[][..], |path| &path.segments);
+                    let path: Vec<&str> = path.iter().take(3).map(AsRef::as_ref).collect();
+                    self.path |= matches!(path[..], [AUTOMATIC, "name", "path" | "parts"]);
+                    grow(|| self.parts(&reference.parts, true));
+                }
+            }
+        }
+    }
+}
