@@ -8,7 +8,6 @@ use crate::model::interner::Interner;
 use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{Entries, MapSlot, RawSlot, Slot, from_value};
 use crate::model::template::Parsed;
-use reclass_base::old_rules::OldRule;
 use reclass_base::settings::Settings;
 use reclass_base::source::Origin;
 use reclass_base::value::{Key, Text, Value};
@@ -23,9 +22,7 @@ pub fn parameters(
 ) -> Arc<MapSlot> {
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
-    let whole = settings.old_rules.has(OldRule::WholeNames);
-    let composed = composed && !settings.old_rules.has(OldRule::ShortNames);
-    let short = if composed || whole {
+    let short = if composed {
         parts.last().cloned().unwrap_or_else(|| item.name.clone())
     } else {
         // Salt's users have a fork that takes the first label. kapicorp takes the last one.
@@ -43,19 +40,13 @@ pub fn parameters(
             MapSlot::new(entries, Origin::NONE, false)
         })
     };
-    let value = |value| match value {
-        Value::Str(text) if settings.old_rules.has(OldRule::NamesWithReferences) => {
-            self::environment(&Value::Str(text), settings)
-        }
-        value => Slot::Value(value, Origin::NONE),
-    };
-    let mut entries =
-        vec![("full", value(Value::Str(item.name.clone()))), ("short", value(Value::Str(short)))];
-    if !settings.old_rules.has(OldRule::ShortNames) {
-        entries.push(("path", value(Value::text(join(&parts)))));
-        entries.push(("parts", value(Value::list(parts.into_iter().map(Value::Str).collect()))));
-    }
-    let name = map(entries);
+    let value = |value| Slot::Value(value, Origin::NONE);
+    let name = map(vec![
+        ("full", value(Value::Str(item.name.clone()))),
+        ("short", value(Value::Str(short))),
+        ("path", value(Value::text(join(&parts)))),
+        ("parts", value(Value::list(parts.into_iter().map(Value::Str).collect()))),
+    ]);
     let environment = self::environment(environment, settings);
     let about = map(vec![("name", Slot::Map(name)), ("environment", environment)]);
     map(vec![(AUTOMATIC, Slot::Map(about))])

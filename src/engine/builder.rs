@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use reclass_base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
-use reclass_base::settings::{Settings, TABLE};
-use reclass_base::value::{Map, Value};
 use crate::engine::database::Database;
 use crate::engine::inputs::Inputs;
 use crate::engine::trees::LastFetch;
@@ -16,6 +13,9 @@ use crate::model::configuration;
 use crate::storage::git::revision::Revision;
 use crate::storage::location::TreeLocations;
 use crate::storage::overlay::Overlay;
+use reclass_base::error::{Error, MAX_FAULTS, Result, Warning, truncate_faults};
+use reclass_base::settings::{Settings, TABLE};
+use reclass_base::value::{Map, Value};
 
 /// An inventory that is not open yet.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl<'a> InventoryBuilder<'a> {
     }
 
     /// Of checked settings.
-    pub(crate) fn of_settings(settings: Arc<Settings>) -> InventoryBuilder<'a> {
+    pub fn of_settings(settings: Arc<Settings>) -> InventoryBuilder<'a> {
         InventoryBuilder::of(OpenedFrom::Settings(settings))
     }
 
@@ -68,13 +68,13 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With its folders as they are in a revision of the repository that contains them.
     #[must_use]
-    pub(crate) fn at(self, revision: Option<Arc<Revision>>) -> InventoryBuilder<'a> {
+    pub fn at(self, revision: Option<Arc<Revision>>) -> InventoryBuilder<'a> {
         InventoryBuilder { revision, ..self }
     }
 
     /// With the commits of folders in a repository in place of their files, if `serve` tests commits.
     #[must_use]
-    pub(crate) fn with_commits(mut self, read: bool) -> InventoryBuilder<'a> {
+    pub fn with_commits(mut self, read: bool) -> InventoryBuilder<'a> {
         if let OpenedFrom::Options { commits, .. } = &mut self.source {
             *commits = read;
         }
@@ -83,7 +83,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// Shares the files that others have read: they are not read again, and their layers are in memory once.
     #[must_use]
-    pub(crate) fn files_of(self, inputs: &'a Inputs) -> InventoryBuilder<'a> {
+    pub fn files_of(self, inputs: &'a Inputs) -> InventoryBuilder<'a> {
         InventoryBuilder { files_of: Some(inputs), ..self }
     }
 
@@ -95,7 +95,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With the commits of a state, if it has fixed ones.
     #[must_use]
-    pub(crate) fn like(self, state: Option<&Inventory>) -> InventoryBuilder<'a> {
+    pub fn like(self, state: Option<&Inventory>) -> InventoryBuilder<'a> {
         let Some(state) = state else { return self };
         let builder = self.with_commits(state.settings().commits);
         match state.commits() {
@@ -108,7 +108,7 @@ impl<'a> InventoryBuilder<'a> {
 
     /// With an input in another state than it has.
     #[must_use]
-    pub(crate) fn overlay(self, overlay: Overlay) -> InventoryBuilder<'a> {
+    pub fn overlay(self, overlay: Overlay) -> InventoryBuilder<'a> {
         InventoryBuilder { overlay: Some(overlay), ..self }
     }
 

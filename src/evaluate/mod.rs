@@ -31,7 +31,6 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Part, Template};
 use reclass_base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
-use reclass_base::old_rules::OldRule;
 use reclass_base::pattern::push_escaped;
 use reclass_base::settings::Settings;
 use reclass_base::size::ValueSize;
@@ -46,7 +45,7 @@ pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
 pub use path_stack::{PartSites, site, site_of};
 pub use query::{Others, Outcome, Question, UnansweredQuestion, python_equal};
-use reference::NotFound;
+pub use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;
 pub use trace::{FoldStep, FoldTrace, Run, TracedReference};
@@ -491,11 +490,6 @@ impl<'a> Evaluator<'a> {
                     match &value {
                         Value::Str(text) => out.push_str(text),
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
-                        Value::Map(_) | Value::List(_)
-                            if self.settings.old_rules.has(OldRule::ContainersAsJson) =>
-                        {
-                            out.push_str(&reclass_base::json::dumps(&value, false));
-                        }
                         value => out.push_str(&reclass_base::pystr::str(value)),
                     }
                 }

@@ -218,7 +218,7 @@ impl Evaluator<'_> {
                 }
             }
         }
-        Ok(split_default(&text, &self.settings.delimiter, self.settings.old_rules))
+        Ok(split_default(&text, &self.settings.delimiter))
     }
 
     /// Follows a path from the root. The inner error is the missing key.
@@ -329,7 +329,7 @@ fn without_keys(path: &str, whnf: &Whnf) -> Option<String> {
 /// A missing reference: its fault, and the container in which to search for a similar name if the fault is
 /// reported. Most are forgiven.
 #[derive(Debug)]
-pub(crate) struct NotFound {
+pub struct NotFound {
     pub(super) fault: Fault,
     inside: Option<Whnf>,
     top: bool,

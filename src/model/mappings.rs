@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 
 use crate::model::grains::{GrainRules, Grains};
 use reclass_base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
-use reclass_base::old_rules::OldRule;
 use reclass_base::pattern::{Glob, is_wild};
 use reclass_base::settings::Settings;
 use reclass_base::value::Text;
@@ -32,8 +31,6 @@ struct Mapping {
     classes: Vec<MappingWord>,
     /// The opening sentinel of references.
     open: Text,
-    /// Whether only the groups of Python are expanded.
-    python_groups: bool,
     /// Whether a class name may be a pattern.
     wildcards: bool,
 }
@@ -148,9 +145,8 @@ impl Mapping {
             MappingPattern::Regex(regex) => {
                 let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
                 let Some(captures) = captures else { return Ok(None) };
-                let expand = |template: &str| {
-                    expand(template, &captures, self.python_groups).map_err(|message| self.fault(&message))
-                };
+                let expand =
+                    |template: &str| expand(template, &captures).map_err(|message| self.fault(&message));
                 let classes = self
                     .classes
                     .iter()
@@ -220,9 +216,8 @@ fn parse(source: &Text, settings: &Settings, grains: Option<&GrainRules>) -> Res
         None => MappingPattern::Glob(Glob::new(&key.text)),
     };
     let open = settings.reference_sentinels.0.clone();
-    let python_groups = settings.old_rules.has(OldRule::PythonGroups);
     let (source, classes, wildcards) = (source.clone(), words.collect(), settings.class_wildcards);
-    Ok(Mapping { source, pattern, classes, open, python_groups, wildcards })
+    Ok(Mapping { source, pattern, classes, open, wildcards })
 }
 
 /// Splits like Python's `shlex` in POSIX mode with `whitespace_split`. In a mapping with a regular

@@ -19,7 +19,6 @@ use crate::model::slot::{
 };
 use reclass_base::failpoints::failpoint;
 use reclass_base::number::UniqueNumber;
-use reclass_base::old_rules::{OldRule, OldRules};
 use reclass_base::settings::Settings;
 use reclass_base::source::Origin;
 use reclass_base::stack::grow;
@@ -30,8 +29,6 @@ use reclass_base::value::{Key, Text, Value};
 pub struct Prefixes {
     overrides: Option<char>,
     constant: Option<char>,
-    /// Rules of old programs.
-    rules: OldRules,
 }
 
 impl Prefixes {
@@ -45,7 +42,6 @@ impl Prefixes {
         Prefixes {
             overrides: single(&settings.dict_key_override_prefix),
             constant: single(&settings.dict_key_constant_prefix),
-            rules: settings.old_rules,
         }
     }
 
@@ -57,8 +53,6 @@ impl Prefixes {
         if first.is_none() || rest.is_empty() {
             return (KeyPrefix::default(), key);
         }
-        // By the old rule, both prefixes of `~~` count.
-        let rest = if self.rules.has(OldRule::NoEmptyKeys) && self.is_lone(rest) { "" } else { rest };
         if first == self.overrides {
             (KeyPrefix { overrides: true, constant: false }, rest)
         } else if first == self.constant {
@@ -91,7 +85,7 @@ impl Prefixes {
     }
 
     /// Whether a key is a prefix alone.
-    pub(crate) fn is_lone(&self, key: &str) -> bool {
+    pub fn is_lone(&self, key: &str) -> bool {
         let mut chars = key.chars();
         let first = chars.next();
         first.is_some() && chars.as_str().is_empty() && (first == self.overrides || first == self.constant)

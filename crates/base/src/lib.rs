@@ -16,7 +16,6 @@ pub mod json;
 pub mod keys;
 pub mod lock;
 pub mod number;
-pub mod old_rules;
 pub mod panics;
 pub mod parallel;
 pub mod path;

@@ -9,7 +9,6 @@
 mod value;
 
 use crate::error::{Error, Kind, MAX_FAULTS, Result, Warning, article};
-use crate::old_rules::OldRules;
 use crate::value::{Map, Text, Value};
 use value::FromValue;
 pub use value::{parse_bool, unknown_word};
@@ -122,8 +121,6 @@ macro_rules! settings {
         #[derive(Clone, PartialEq, Debug)]
         pub struct Settings {
             $( $(#[doc = $doc])+ pub $name: $type, )*
-            /// The rules of old programs that count. Only `reclass compare` has any.
-            pub old_rules: OldRules,
             /// Whether the commit that is checked out is read in place of the folders (`serve`).
             pub commits: bool,
         }
@@ -158,7 +155,6 @@ macro_rules! settings {
                 }
                 Ok(Settings {
                     $( $name: $name.expect("without a fault, each setting was read"), )*
-                    old_rules: OldRules::default(),
                     commits: false,
                 })
             }

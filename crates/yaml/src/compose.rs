@@ -14,7 +14,6 @@ use super::construct;
 use super::events::{Event, Events};
 use super::slip;
 use reclass_base::error::{Error, Fault, Kind, Result, Warning};
-use reclass_base::old_rules::OldRule;
 use reclass_base::settings::Settings;
 use reclass_base::size::TEXT_UNIT;
 use reclass_base::source::{Site, Span, Spans};
@@ -37,7 +36,7 @@ impl DocumentLimits {
         DocumentLimits {
             depth: settings.limit_depth as usize,
             nodes: settings.limit_file_values as usize,
-            yaml12: settings.old_rules.has(OldRule::Yaml12),
+            yaml12: false,
         }
     }
     /// The maximum of the limits.

@@ -7,7 +7,6 @@ use crate::model::merge::Normalized;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Parsed, Template, parse};
 use reclass_base::error::{Fault, Kind, push_fault};
-use reclass_base::old_rules::OldRule;
 use reclass_base::source::Origin;
 use reclass_base::value::Value;
 use reclass_yaml::compose::{Data, Entry, Node};
@@ -24,9 +23,6 @@ impl Builder<'_> {
             })
             .collect();
         let keys = || entries.iter().map(|entry| &entry.key);
-        if self.source.settings.old_rules.has(OldRule::NoEmptyKeys) {
-            self.check_keys(entries);
-        }
         if !keys().any(|key| self.prefixes.is_prefixed(key))
             && let Some(shared) = self.interner.keys(keys())
         {
@@ -40,18 +36,6 @@ impl Builder<'_> {
         let mut map = map.finish(origin);
         self.interner.share_keys(&mut map.entries);
         map
-    }
-
-    /// Refuses empty keys, as the Python programs do (M6).
-    fn check_keys(&mut self, entries: &[Entry]) {
-        for entry in entries {
-            let key = reclass_base::pystr::str(&entry.key.0);
-            if key.is_empty() || self.prefixes.is_lone(&key) {
-                let kind = Kind::OldRefusal { message: "an empty key".into() };
-                let fault = Fault::new(kind).at(self.origin(entry.key_index));
-                push_fault(&mut self.faults, fault);
-            }
-        }
     }
 
     /// A slot inside such a mapping. A nested mapping merges too.

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use fancy_regex::Captures;
 
-/// Expands a template like Python's `Match.expand`, and additionally `${1}` (S13), unless only Python's groups
-/// count.
-pub fn expand(template: &str, captures: &Captures<'_, str>, python_groups: bool) -> Result<String, String> {
+/// Expands a template like Python's `Match.expand`, and additionally `${1}` (S13).
+pub fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, String> {
     let group = |number: usize| -> Result<&str, String> {
         if number >= captures.len() {
             return Err(format!("there is no group {number}"));
@@ -22,7 +21,7 @@ pub fn expand(template: &str, captures: &Captures<'_, str>, python_groups: bool)
         if let Some(after) = rest.strip_prefix("${") {
             let count = digits(after);
             match (after[..count].parse(), after[count..].strip_prefix('}')) {
-                (Ok(number), Some(after)) if number < captures.len() && !python_groups => {
+                (Ok(number), Some(after)) if number < captures.len() => {
                     out.push_str(group(number)?);
                     rest = after;
                 }
@@ -240,7 +239,7 @@ mod tests {
             (r"\", None),
             (r"\g<0>\g<2>\2x", Some("ax")),
         ] {
-            assert_eq!(expand(template, &captures, false).ok().as_deref(), expected, "{template}");
+            assert_eq!(expand(template, &captures).ok().as_deref(), expected, "{template}");
         }
     }
 }

@@ -11,7 +11,6 @@ use super::path::{find_default, first_char, split_default};
 use super::{Parsed, Part, Reference, Template};
 use crate::model::query::{Parse, Query};
 use reclass_base::error::{Fault, Kind};
-use reclass_base::old_rules::OldRules;
 use reclass_base::path::find;
 use reclass_base::settings::Settings;
 use reclass_base::value::Text;
@@ -24,7 +23,6 @@ pub(super) struct Grammar<'s> {
     query_close: &'s str,
     escape: &'s str,
     delimiter: &'s str,
-    rules: OldRules,
 }
 
 /// The deepest nesting of references.
@@ -46,7 +44,6 @@ impl<'s> Grammar<'s> {
             query_close: &settings.export_sentinels.1,
             escape: &settings.escape_character,
             delimiter: &settings.delimiter,
-            rules: settings.old_rules,
         }
     }
 
@@ -220,7 +217,7 @@ impl<'s> Grammar<'s> {
         let (after, _) = tag(self.close).parse(at)?;
         let span = (whole.len() - rest.len(), rest.len() - after.len());
         let fixed = match parts.as_slice() {
-            [Part::Literal(inside)] => Some(split_default(inside, self.delimiter, self.rules)),
+            [Part::Literal(inside)] => Some(split_default(inside, self.delimiter)),
             _ => None,
         };
         let inside = span.0 + self.open.len()..span.0 + span.1 - self.close.len();

@@ -1,14 +1,10 @@
 //! Splits the inside of a reference into its path and its default.
 
 use super::FixedPath;
-use reclass_base::old_rules::{OldRule, OldRules};
 use reclass_base::path::{find, split_path};
 
 /// Splits the inside of a reference without nested references (R7).
-pub fn split_default(inside: &str, delimiter: &str, rules: OldRules) -> FixedPath {
-    if rules.has(OldRule::NoDefaults) {
-        return FixedPath { segments: split_path(inside, delimiter), default: None };
-    }
+pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
     match find_default(inside, delimiter) {
         Some((path, default)) => {
             FixedPath { segments: split_path(path, delimiter), default: Some(default.into()) }

@@ -10,10 +10,10 @@
 
 use num_bigint::BigInt;
 
+use reclass::parts::output::wire::carry;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Map, Value};
 use reclass_base::{base64, json, pystr};
-use reclass::parts::output::wire::carry;
 
 /// The form of recorded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,12 +21,12 @@ use super::normal::OldForm;
 use super::old::{OldNode, OldSections};
 use crate::diff::{NodeChange, Renderer, Section};
 use crate::explain::{ReferenceTrace, ValuePlaces, ValueTrace, Wanted, traces};
-use reclass_base::error::Fault;
-use reclass_base::value::{Key, Map, Text, Value};
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::Layers;
 use mapped::Mapped;
 pub(super) use merge_keys::MergeKeys;
+use reclass::parts::engine::answer::NodeInfo;
+use reclass::parts::engine::context::Layers;
+use reclass_base::error::Fault;
+use reclass_base::value::{Key, Map, Text, Value};
 use references::BroughtMappings;
 
 /// A node, with the answers of both sides.

@@ -8,16 +8,16 @@ use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
 use super::recognized::{MergeKeys, Recognizer, Sides, of_errors};
 use crate::diff::{NodeChange, NodeDifference, Renderer, Section, changes};
-use reclass_base::error::{Error, Fault, Kind, Result};
-use reclass_base::parallel;
-use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
-use reclass_base::value::{Key, Map, Text};
 use reclass::Inventory;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
 use reclass::parts::output::wire::carry;
+use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::parallel;
+use reclass_base::pattern::{Glob, chosen};
+use reclass_base::progress::WorkUnit;
+use reclass_base::value::{Key, Map, Text};
 
 /// The differences of a node by their cause.
 pub(super) type Explained = BTreeMap<Cause, NodeDifference>;

@@ -7,7 +7,6 @@ use reclass::parts::model::template::{self, Parsed, Part, Reference};
 use reclass::settings::Settings;
 use reclass::source::Site;
 use reclass::value::Text;
-use reclass_base::old_rules::OldRules;
 use reclass_yaml::parse_value;
 
 use super::shown;
@@ -52,7 +51,7 @@ pub fn check(input: &[u8]) {
         Ok(query) => assert!(query.value.is_some() || query.comparisons().count() > 0, "{query:?}"),
         Err(message) => failed(Fault::new(Kind::QuerySyntax { message }), text, length),
     }
-    let _ = template::split_default(text, &settings.delimiter, OldRules::default());
+    let _ = template::split_default(text, &settings.delimiter);
 }
 
 fn parts(parts: &[Part], length: usize) {

@@ -4,10 +4,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compare::causes::Cause;
 use crate::diff::{NodeChange, Section};
-use reclass_base::source::FileId;
-use reclass_base::value::Text;
 use reclass::parts::engine::context::{Computation, Layers};
 use reclass::parts::engine::sequence::IncludedBy;
+use reclass_base::source::FileId;
+use reclass_base::value::Text;
 
 /// The classes of a node that only class mappings bring, and that the old node does not have, with the cause.
 #[derive(Default)]

@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 use super::lookup;
 use crate::compare::normal::{OldForm, in_form};
 use crate::diff::NodeChange;
+use reclass::parts::engine::context::Computation;
 use reclass_base::pystr;
 use reclass_base::source::FileId;
 use reclass_base::stack::grow;
 use reclass_base::value::{Text, Value};
-use reclass::parts::engine::context::Computation;
 use reclass_yaml::compose::{Data, Node, compose};
 use reclass_yaml::to_value;
 

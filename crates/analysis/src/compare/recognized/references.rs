@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 
 use super::lookup;
 use crate::diff::NodeChange;
-use reclass_base::stack::grow;
-use reclass_base::value::{Key, Text, Value};
 use reclass::parts::engine::context::Layers;
 use reclass::parts::model::slot::{MapSlot, Slot};
 use reclass::parts::model::template::Part;
+use reclass_base::stack::grow;
+use reclass_base::value::{Key, Text, Value};
 
 /// The parameters that are references to others, in any layer of a node.
 #[derive(Default)]

@@ -2,15 +2,15 @@
 
 use crate::compare::causes::Cause;
 use crate::compare::normal::OldForm;
-use reclass_base::error::{Fault, Kind};
-use reclass_base::settings::Settings;
-use reclass_base::stack::grow;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::Layers;
 use reclass::parts::engine::sequence::{AUTOMATIC, IncludedBy};
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::model::slot::{Entries, Slot};
 use reclass::parts::model::template::Part;
+use reclass_base::error::{Fault, Kind};
+use reclass_base::settings::Settings;
+use reclass_base::stack::grow;
 
 /// The cause of an old refusal.
 pub(super) fn cause(info: &NodeInfo, layers: &Layers, settings: &Settings, form: OldForm) -> Option<Cause> {

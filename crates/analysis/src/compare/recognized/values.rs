@@ -3,10 +3,10 @@
 use crate::compare::causes::Cause;
 use crate::compare::normal::{OldForm, in_form};
 use crate::diff::{NodeChange, Section};
-use reclass_base::pystr;
-use reclass_base::value::{Key, Text, Value};
 use reclass::parts::engine::automatic::join;
 use reclass::parts::engine::sequence::AUTOMATIC;
+use reclass_base::pystr;
+use reclass_base::value::{Key, Text, Value};
 use reclass_yaml::compose::{Data, DocumentLimits, compose_within};
 use reclass_yaml::to_value;
 
