@@ -1,7 +1,7 @@
 //! Linearization orders the layers of a node, as its class list demands.
 //!
 //! A class precedes the class that includes it. Only its first occurrence counts (S1). A class name may
-//! contain references; they see the parameters merged so far (S4). Classes come only through [`ClassLookup`],
+//! contain references; they see the parameters merged so far (S4). Classes come only through `ClassLookup`,
 //! which records every lookup as a dependency.
 
 mod faults;

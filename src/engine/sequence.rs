@@ -33,7 +33,7 @@ pub struct IncludedFile {
     pub file: FileId,
     /// What includes it.
     pub by: IncludedBy,
-    /// Where it is listed. For classes in the node's own list, only [`Linearization`] has the position.
+    /// Where it is listed. For classes in the node's own list, only `Linearization` has the position.
     pub listed: Origin,
 }
 

@@ -193,7 +193,7 @@ impl Leaf {
         CoveredPart { path, value, written, via: via.iter_mut().map(|(written, _)| written).collect() }
     }
 
-    pub fn without(&self) -> PartWithout<'_> {
+    pub(super) fn without(&self) -> PartWithout<'_> {
         let Leaf { path, value, written, via, .. } = self;
         CoveredPart { path, value, written, via: via.iter().map(|(written, _)| written).collect() }
     }
