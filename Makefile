@@ -81,7 +81,7 @@ vscode: .venv-node/.tools ## the extension, in build/vscode: without the program
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
-	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py \
+	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py tests/python/test_serve_model.py \
 	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
 
 check: build ## format, lints, types, stubs
