@@ -105,3 +105,34 @@ fn a_comment_has_a_verdict_and_no_fence_that_a_value_closes() {
     assert!(said.contains("\n1 node  breaks: web2.example.com\n"), "{said}");
     assert!(said.ends_with("\n2 of 4 nodes differ, 1 breaks"), "{said}");
 }
+
+#[test]
+fn a_node_breaks_by_its_pillar() {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [old.path(), new.path()] {
+        for node in ["n1", "n2", "n3", "n4", "n5"] {
+            write(&folder.join(format!("nodes/{node}.yml")), "classes: [c]\nparameters: {port: 80}\n");
+        }
+        write(&folder.join("classes/c.yml"), "parameters: {a: 1}\n");
+    }
+    // By a schema, which is new; by a value that no minion can have; by a class that is gone. Others only change.
+    write(&old.path().join("nodes/n1.yml"), "classes: [c]\nparameters: {port: high}\n");
+    write(&new.path().join("nodes/n1.yml"), "classes: [c]\nparameters: {port: high}\n");
+    write(&new.path().join("schemas/port.yml"), "{type: integer}\n");
+    write(
+        &new.path().join("nodes/n2.yml"),
+        "classes: [c]\nparameters: {port: 80, big: 123456789012345678901}\n",
+    );
+    write(&new.path().join("nodes/n3.yml"), "classes: [gone]\n");
+    write(&new.path().join("nodes/n4.yml"), "classes: [c]\nparameters: {port: 81}\n");
+    let mut options = inventory(new.path());
+    options.insert("schema_check".into(), Value::text("error"));
+    let found = impact(&options, old.path().to_str().unwrap(), ".", &[]).unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).into()).collect::<Vec<_>>();
+    assert_eq!(found.breaks, names(&["n1", "n2", "n3"]), "{:?}", found.problems);
+    assert_eq!((found.names, found.differ), (names(&["n1", "n2", "n3", "n4"]), 4));
+    assert_eq!(found.problems.len(), 3, "{:?}", found.problems);
+    options.insert("schema_check".into(), Value::text("warn"));
+    let found = impact(&options, old.path().to_str().unwrap(), ".", &[]).unwrap();
+    assert_eq!((found.breaks, found.differ), (names(&["n2", "n3"]), 3));
+}

@@ -89,6 +89,11 @@ pub fn of_some(inventory: &Inventory, names: &[Text]) -> Result<Vec<bool>> {
     })?
 }
 
+/// Why each of these nodes has no pillar; nothing for one that is not there.
+pub(crate) fn errors_of(inventory: &Inventory, names: &[Text]) -> Result<Vec<Option<Error>>> {
+    inventory.inspect(|computation| errors(computation, names))?
+}
+
 fn errors(computation: &Computation<'_>, names: &[Text]) -> Result<Vec<Option<Error>>> {
     let check = PillarCheck::of(computation)?;
     let context = computation.context();

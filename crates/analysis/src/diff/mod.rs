@@ -79,10 +79,19 @@ pub fn diff(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<Difference> {
-    // Both sides read their files at the same time.
+    let (old, new) = sides(options, own, names)?;
+    between(&old, &new, names, nodes, show_secrets, own.is_some())
+}
+
+/// Opens two states. Both read their files at the same time.
+pub(super) fn sides(
+    options: &Map,
+    own: Option<&OwnOptions<'_>>,
+    names: (&str, &str),
+) -> Result<(Side, Side)> {
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let explained = |error| side::explained(error, options, names.0);
-    between(&old.map_err(explained)?, &new.map_err(explained)?, names, nodes, show_secrets, own.is_some())
+    Ok((old.map_err(explained)?, new.map_err(explained)?))
 }
 
 /// The difference of two open sides.

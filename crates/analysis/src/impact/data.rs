@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::diff::{Difference, NodeProblems, Section, ValueChange};
-use reclass_base::error::by_problem;
+use reclass_base::error::{Error, by_problem};
 use reclass_base::pattern::{Glob, chosen};
 use reclass_base::value::{Text, Value};
 
@@ -26,7 +26,8 @@ pub struct Impact {
     pub differ: usize,
     /// The nodes that differ and exist on the second side, sorted.
     pub names: Vec<Text>,
-    /// Those of them that do not render on the second side, sorted.
+    /// Those of them that have no pillar on the second side, sorted: they do not render, or Salt or a schema refuses a
+    /// value.
     pub breaks: Vec<Text>,
     /// The errors of these nodes, each once.
     pub problems: Vec<BrokenNodes>,
@@ -91,6 +92,22 @@ impl Impact {
             applications: applications.into_iter().map(|(name, nodes)| (name, nodes.len())).collect(),
             paths: paths.into_iter().map(|(path, nodes)| (path, nodes.len())).collect(),
         }
+    }
+
+    /// Adds nodes that render and have no pillar, each with the reason.
+    pub(super) fn add_without_pillar(&mut self, nodes: Vec<(Text, Error)>) {
+        let names = || nodes.iter().map(|(name, _)| name.clone());
+        for list in [&mut self.names, &mut self.breaks] {
+            list.extend(names());
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.differ = self.names.len() + self.removed.len();
+        let all = nodes.into_iter().map(|(node, error)| (node, error.into_faults()));
+        self.problems.extend(by_problem(all).into_iter().map(|(problem, mut nodes)| {
+            nodes.sort_unstable();
+            BrokenNodes { problem, nodes }
+        }));
     }
 
     /// Makes it the answer about a place or name. Its users have a part in it whatever differs.

@@ -9,10 +9,13 @@ mod marked;
 mod subject;
 mod text;
 
-use crate::diff::{self, OwnOptions, Side};
+use std::collections::BTreeSet;
+
+use crate::diff::{self, Difference, OwnOptions, Side};
+use crate::pillars;
 use crate::survey::Survey;
-use reclass_base::error::Result;
-use reclass_base::value::Map;
+use reclass_base::error::{Error, Result};
+use reclass_base::value::{Map, Text};
 
 pub use data::{BrokenNodes, Impact};
 pub use subject::ImpactSubject;
@@ -25,8 +28,22 @@ pub fn of_states(
     states: (&str, &str),
     nodes: &[String],
 ) -> Result<Impact> {
-    let difference = diff::diff(options, own, states, nodes, true)?;
-    Ok(Impact::of(&difference, |_| true))
+    let (old, new) = diff::sides(options, own, states)?;
+    let difference = diff::between(&old, &new, states, nodes, true, own.is_some())?;
+    let mut impact = Impact::of(&difference, |_| true);
+    impact.add_without_pillar(without_pillar(&new, &difference)?);
+    Ok(impact)
+}
+
+/// The nodes that differ and render, and have no pillar all the same: Salt or a schema refuses a value.
+fn without_pillar(new: &Side, difference: &Difference) -> Result<Vec<(Text, Error)>> {
+    let changed = difference.changes.iter().flat_map(|change| &change.nodes);
+    let of_schemas = difference.schemas_broken.iter().flat_map(|finding| &finding.nodes);
+    let names: BTreeSet<Text> = changed.chain(of_schemas).chain(&difference.added).cloned().collect();
+    let fails = |name: &Text| difference.unrendered.iter().any(|one| one.node == *name);
+    let names: Vec<Text> = names.into_iter().filter(|name| !fails(name)).collect();
+    let errors = pillars::errors_of(&new.inventory, &names)?;
+    Ok(names.into_iter().zip(errors).filter_map(|(name, error)| Some((name, error?))).collect())
 }
 
 /// The impact of a subject on the inventory as it is, or else of the difference of two states.
