@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
+
 from supply import known
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
-
-import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

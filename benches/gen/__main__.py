@@ -8,13 +8,15 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benches.gen.layers import Layers, Numbers
-from benches.gen.leaves import Block
 from yaml import CSafeDumper, dump
 
+from benches.gen.layers import Layers, Numbers
+from benches.gen.leaves import Block
+
 if TYPE_CHECKING:
-    from benches.gen.layers import Content
     from yaml import ScalarNode
+
+    from benches.gen.layers import Content
 
 PRESETS = {
     "S": Numbers(50, 100, 2),

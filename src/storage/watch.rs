@@ -15,7 +15,6 @@ pub use none::Watch;
 
 /// The changes since the last call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no watch that has any"))]
 pub enum WatchEvents {
     /// No changes.
     Quiet,

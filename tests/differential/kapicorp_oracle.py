@@ -31,6 +31,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support/src/yaml"
 
 import kapicorp_queries  # noqa: F401 - replaces what rulings correct
 import pyparsing
+import yaml
 from kapicorp_rulings import RULED, STORAGE, NameParser
 from pyyaml_oracle import faithful
 from reclass import core, errors
@@ -41,8 +42,6 @@ from reclass.values import parser_funcs
 from reclass.values.parser import Parser
 from reclass.values.value import Value
 from reclass.values.valuelist import ValueList
-
-import yaml
 
 SECONDS = 10
 

@@ -6,6 +6,7 @@ import functools
 import types
 import typing
 
+import yaml
 from kapicorp_rulings import RULED, living, ruling, values_of
 from reclass import core, errors
 from reclass.datatypes.exports import Exports
@@ -15,8 +16,6 @@ from reclass.values.compitem import CompItem
 from reclass.values.invitem import InvItem
 from reclass.values.value import Value
 from reclass.values.valuelist import ValueList
-
-import yaml
 
 
 @ruling(InvItem, "_parse_expression", "Q4")

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 import yaml
+
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

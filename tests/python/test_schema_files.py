@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
-import yaml
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

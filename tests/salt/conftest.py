@@ -25,7 +25,6 @@ from typing import Any
 import pytest
 import salt.config
 import salt.utils.event
-
 import yaml
 
 PROGRAMS = Path(sys.executable).parent

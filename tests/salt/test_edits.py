@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 import yaml
+
 from tests.salt.conftest import PROGRAMS
 
 if TYPE_CHECKING:

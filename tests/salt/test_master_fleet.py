@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import salt.config
+import yaml
 from saltext.reclass import _fleet
 
-import yaml
 from tests.salt.conftest import bus, until
 
 if TYPE_CHECKING:

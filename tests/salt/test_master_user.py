@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from saltext.reclass import _commands, _commit
 
-import yaml
 from tests.salt.conftest import INVENTORY, PROGRAMS, STATES, Answer, Site, until
 from tests.salt.test_master_git import PERSON, in_repository
 

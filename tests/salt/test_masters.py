@@ -7,8 +7,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-
 import yaml
+
 from tests.salt.conftest import INVENTORY, ROOT, Site, until
 from tests.salt.test_master_git import git, in_repository, make_repository, push
 

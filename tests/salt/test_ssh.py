@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 import yaml
+
 from tests.salt.conftest import free_port
 from tests.salt.test_grains import FILES, OPTIONS
 

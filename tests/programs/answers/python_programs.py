@@ -16,7 +16,6 @@ import traceback
 
 # As `optparse`, imported once for all children.
 import pyparsing  # noqa: F401
-
 import yaml  # noqa: F401
 
 TIME = "Fri Nov 20 20:20:20 2026"
