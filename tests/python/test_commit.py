@@ -73,6 +73,32 @@ def test_a_commit_has_the_edit_alone(base: Path, settings: dict[str, Any]) -> No
     assert git(base, "show", f"main:{OVERRIDES}") == (base / OVERRIDES).read_text()
 
 
+def test_an_edit_without_a_commit_is_committed_when_it_is_repeated(
+    base: Path, settings: dict[str, Any]
+) -> None:
+    _edits.set_param(settings, "a", 2, "prague")
+    made = _edits.put_node(settings, "web3", classes=["cluster.prague.overrides"])
+    with _commit.asked(True):
+        with pytest.raises(RefusedError, match=r"has changes that are in no commit: commit it with git"):
+            _edits.set_param(settings, "a", 3, "prague")
+        tried = _edits.set_param(settings, "a", 2, "prague", test=True)
+        done = _edits.set_param(settings, "a", 2, "prague")
+        again = _edits.set_param(settings, "a", 2, "prague")
+    assert (tried["changed"], "commit" in tried) == (True, False)
+    assert git(base, "rev-parse", "main").strip() == done["commit"]
+    assert git(base, "show", f"main:{OVERRIDES}") == (base / OVERRIDES).read_text()
+    assert "+parameters: {_param: {a: 2, password: ***}}" in git(base, "log", "-1", "--format=%B")
+    assert "commit" not in again
+    assert git(base, "status", "--porcelain") == "?? nodes/web3.yml\n"
+    with _commit.asked(True):
+        with pytest.raises(RefusedError, match="has changes that are in no commit"):
+            _edits.put_node(settings, "web3", parameters={"x": 1})
+        put = _edits.put_node(settings, "web3", classes=["cluster.prague.overrides"])
+    assert "commit" not in made
+    assert git(base, "rev-parse", "main").strip() == put["commit"]
+    assert git(base, "status", "--porcelain") == ""
+
+
 def test_another_branch_gets_the_edit_and_the_files_stay(base: Path, settings: dict[str, Any]) -> None:
     before = (base / OVERRIDES).read_text()
     with _commit.asked(True, branch="review/1"):

@@ -92,7 +92,9 @@ def test_an_edit_is_served_with_its_commit(
     monkeypatch.setattr(_commit, "log", logger)
     done = _edits.update_node(on, "web2", parameters={"more": 1})
     assert (done["changed"], done["file"]) == (True, str(git_site.repo / "nodes/_x/web2.yml"))
-    unserved = "no minion gets it before it is committed (setting 'serve'): edit with commit=True, or use git"
+    unserved = (
+        "no minion gets it before it is committed (setting 'serve'): repeat it with commit=True, or use git"
+    )
     assert done["warning"] == unserved
     assert done["comment"] == f"node 'web2' has been updated; {unserved}"
     [line] = logged

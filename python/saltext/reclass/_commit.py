@@ -48,7 +48,9 @@ class Commit:
 
 _NOTHING = Commit()
 _asked: ContextVar[Commit] = ContextVar("commit", default=_NOTHING)
-_UNSERVED = "no minion gets it before it is committed (setting 'serve'): edit with commit=True, or use git"
+_UNSERVED = (
+    "no minion gets it before it is committed (setting 'serve'): repeat it with commit=True, or use git"
+)
 
 
 @contextmanager
@@ -212,14 +214,20 @@ class _WorkTree(Repository):
         """Makes an edit in the working tree, and commits it on the current branch."""
         done = edit(settings, True)
         path = relative(done["path"], self.top)
-        if self.git("status", "--porcelain", "--ignored", "--", path):
-            raise RefusedError(f"'{done['path']}' has changes that are in no commit")
+        # An edit without a commit may be repeated with one.
+        is_made = self.git("status", "--porcelain", "--ignored", "--", path)
+        if is_made.startswith("??") and not done["changed"]:
+            # A new file, which is as it shall be.
+            done = {**done, "changed": True}
+        elif is_made:
+            done = self._made_on_head(settings, edit, path)
         if test or not done["changed"]:
             return done
         lock = Path(self.top, self.git("rev-parse", "--git-path", "index.lock"))
         if not self._waited(lambda: not lock.exists()):
             raise RefusedError(f"the edit is not made: another git works in '{self.top}', see '{lock}'")
-        done = edit(settings, False)
+        if not is_made:
+            done = edit(settings, False)
         if done["changed"]:
             report(done)
             # First the index of the user: without it, a commit would look there as if it were to be undone.
@@ -228,6 +236,35 @@ class _WorkTree(Repository):
                 raise RefusedError(f"the edit is made, but not committed: another git works in '{self.top}'")
             done["commit"] = self.committed(self.current, path, Path(self.top, path), done)
         return done
+
+    def _made_on_head(self, settings: Mapping[str, Any], edit: Edit, path: str) -> dict[str, Any]:
+        """The edit as it is made on the last commit, if that is all that the file has of changes."""
+        file = Path(self.top, path)
+        with self._copy("HEAD") as (copy, here):
+            try:
+                done = edit({**settings, **here}, False)
+            except (ReclassError, RefusedError):
+                # It needs what is in no commit either.
+                done = {"changed": False}
+            texts = [one.read_bytes() if one.exists() else None for one in (file, Path(copy, path))]
+            if not done["changed"] or texts[0] != texts[1]:
+                raise RefusedError(f"'{file}' has changes that are in no commit: commit it with git")
+            return {**done, "path": str(file), "diff": done["diff"].replace(f"{copy}/{path}", str(file))}
+
+    @contextmanager
+    def _copy(self, commit: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """A copy of a commit, and the settings that name its folders."""
+        with self.folder_of_owner() as copy:
+            index = {"GIT_INDEX_FILE": f"{copy}/.index"}
+            self.git("read-tree", commit, more=index)
+            self.git("checkout-index", "--all", f"--prefix={copy}/", more=index)
+            yield (
+                copy,
+                {
+                    f"{kind}_uri": [str(Path(copy, relative(path, self.top))) for path in paths]
+                    for kind, paths in self.folders.items()
+                },
+            )
 
     @staticmethod
     def _waited(is_done: Callable[[], bool]) -> bool:
@@ -244,14 +281,7 @@ class _WorkTree(Repository):
         self.git("check-ref-format", "--branch", branch, fails=f"{branch!r} is no name of a branch")
         tip = self.tip(branch)
         behind = self.behind(branch, self.current, "HEAD") if tip else ""
-        with self.folder_of_owner() as copy:
-            index = {"GIT_INDEX_FILE": f"{copy}/.index"}
-            self.git("read-tree", tip or "HEAD", more=index)
-            self.git("checkout-index", "--all", f"--prefix={copy}/", more=index)
-            here = {
-                f"{kind}_uri": [str(Path(copy, relative(path, self.top))) for path in paths]
-                for kind, paths in self.folders.items()
-            }
+        with self._copy(tip or "HEAD") as (copy, here):
             with in_copy(branch, behind, lambda text: text.replace(copy, self.top)):
                 done = edit({**settings, **here}, test)
             path = relative(done["path"], copy)
