@@ -74,7 +74,7 @@ pub(super) fn normal(value: &Value, form: OldForm) -> Value {
 }
 
 /// A key of JSON, which has the text of Python's `True` as `true`: the types of keys are lost (M7).
-fn json_key(key: &Key) -> Key {
+pub(super) fn json_key(key: &Key) -> Key {
     let text = json::key_text(key);
     Key::from(match &*text {
         "True" => "true",

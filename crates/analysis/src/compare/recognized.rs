@@ -16,6 +16,8 @@ mod references;
 mod refused;
 mod values;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::causes::{Cause, IGNORED_NAME};
 use super::normal::OldForm;
 use super::old::{OldNode, OldSections};
@@ -28,6 +30,9 @@ use reclass::parts::engine::context::Layers;
 use reclass_base::error::Fault;
 use reclass_base::value::{Key, Map, Text, Value};
 use references::BroughtMappings;
+
+/// Maximum number of items of one list whose explanation is read.
+const MOST_ITEMS: usize = 50;
 
 /// A node, with the answers of both sides.
 pub(super) struct Sides<'n> {
@@ -47,8 +52,7 @@ pub(super) struct Recognizer<'r, 'a> {
 impl Recognizer<'_, '_> {
     /// The cause of each change of a node. The changes are split.
     pub fn of_changes(&mut self, node: &Sides<'_>, changes: &[NodeChange]) -> Vec<Cause> {
-        let direct = |change| values::cause(node.name, change, changes, self.form);
-        let mut causes: Vec<Option<Cause>> = changes.iter().map(direct).collect();
+        let mut causes = values::causes(node.name, changes, self.form);
         if causes.contains(&None)
             && let Ok(layers) = self.renderer.layers(node.name)
         {
@@ -72,11 +76,13 @@ impl Recognizer<'_, '_> {
         };
         let mapped = Mapped::of(now, classes, layers);
         let references = BroughtMappings::of(layers);
+        let removals = layers.all().flat_map(|layer| &layer.applications.removals);
+        let removals: FxHashSet<&str> = removals.map(|(name, _)| &**name).collect();
         for (change, cause) in changes.iter().zip(causes.iter_mut()).filter(|(_, cause)| cause.is_none()) {
             *cause = match change.section {
                 Section::Environment | Section::Exports => None,
-                Section::Classes => mapped.added(change, layers),
-                Section::Applications => mapped.added(change, layers).or_else(|| removed(change, layers)),
+                Section::Classes => mapped.added(change),
+                Section::Applications => mapped.added(change).or_else(|| removed(change, &removals)),
                 Section::Parameters if references.explain(change, &node.new.parameters) => {
                     Some(Cause::MergedOverReference)
                 }
@@ -89,21 +95,32 @@ impl Recognizer<'_, '_> {
         let is_value = |section| matches!(section, Section::Parameters | Section::Exports);
         let open: Vec<usize> =
             (0..changes.len()).filter(|at| causes[*at].is_none() && is_value(changes[*at].section)).collect();
-        let wanted: Vec<Wanted> = open.iter().map(|at| wanted(&changes[*at])).collect();
+        // The items of a list are much alike.
+        let mut explained: FxHashMap<(Section, &[Key]), usize> = FxHashMap::default();
+        let (sought, others): (Vec<usize>, Vec<usize>) = open.into_iter().partition(|at| {
+            let count = explained.entry((changes[*at].section, &*changes[*at].path)).or_default();
+            *count += 1;
+            *count <= MOST_ITEMS
+        });
+        let wanted: Vec<Wanted> = sought.iter().map(|at| wanted(&changes[*at])).collect();
         let traces = traces(&ValuePlaces::new(now, layers), &wanted);
-        let known = KnownCauses { mapped: &mapped, changes, causes: causes.to_vec() };
-        for (at, trace) in open.iter().zip(&traces) {
-            causes[*at] = known.of_trace(trace).or_else(|| of_other_node(&changes[*at], trace));
+        let known = KnownCauses::of(&mapped, changes, causes);
+        let mut of_lists: FxHashMap<(Section, &[Key]), Cause> = FxHashMap::default();
+        for (at, trace) in sought.iter().zip(&traces) {
+            let change = &changes[*at];
+            causes[*at] = known.of_trace(trace).or_else(|| of_other_node(change, trace));
+            if let Some(cause) = causes[*at].filter(|_| !change.items.is_empty()) {
+                of_lists.entry((change.section, &change.path)).or_insert(cause);
+            }
         }
         // What a list lost is a counterpart of what it gained.
-        for at in open.into_iter().filter(|at| changes[*at].items.first().is_some_and(|item| !item.added)) {
-            let is_same = |other: &NodeChange| {
-                (other.section, &other.path) == (changes[at].section, &changes[at].path)
-                    && other.items.first().is_some_and(|item| item.added)
-            };
-            let of_same =
-                changes.iter().zip(causes.iter()).find(|(other, cause)| is_same(other) && cause.is_some());
-            causes[at] = causes[at].or(of_same.and_then(|(_, cause)| *cause));
+        for at in sought.into_iter().chain(others) {
+            let is_alike = changes[at].items.first().is_some_and(|item| {
+                !item.added || explained[&(changes[at].section, &*changes[at].path)] > MOST_ITEMS
+            });
+            if is_alike {
+                causes[at] = causes[at].or(of_lists.get(&(changes[at].section, &*changes[at].path)).copied());
+            }
         }
     }
 
@@ -140,29 +157,42 @@ fn wanted(change: &NodeChange) -> Wanted {
 }
 
 /// S8: the cause of an application that a class removes.
-fn removed(change: &NodeChange, layers: &Layers) -> Option<Cause> {
+fn removed(change: &NodeChange, removals: &FxHashSet<&str>) -> Option<Cause> {
     let item = change.items.first()?;
-    let name = change.item(item)?.as_str()?;
-    let mut removals = layers.all().flat_map(|layer| &layer.applications.removals);
-    removals.find(|(removed, _)| &**removed == name)?;
+    removals.get(change.item(item)?.as_str()?)?;
     Some(if item.added && !item.moved { Cause::EarlyRemoval } else { Cause::NestedRemoval })
 }
 
 /// M10: the old list has more items than the new one, and its first layer has a `~`.
 fn of_other_node(change: &NodeChange, trace: &ValueTrace) -> Option<Cause> {
     let (Some(Value::List(old)), Some(Value::List(new))) = (&change.old, &change.new) else { return None };
+    let is_lost = change.items.first().is_some_and(|item| !item.added);
     let first = trace.steps.iter().find(|step| step.counts)?;
-    (first.prefix.contains('~') && new.iter().all(|item| old.contains(item))).then_some(Cause::OtherNodesItem)
+    (is_lost && old.len() > new.len() && first.prefix.contains('~')).then_some(Cause::OtherNodesItem)
 }
 
 /// The causes that are known of a node.
 struct KnownCauses<'k> {
     mapped: &'k Mapped,
-    changes: &'k [NodeChange],
-    causes: Vec<Option<Cause>>,
+    /// By the path of a changed parameter.
+    at: FxHashMap<&'k [Key], Cause>,
+    /// By each path above one.
+    above: FxHashMap<&'k [Key], Cause>,
 }
 
-impl KnownCauses<'_> {
+impl<'k> KnownCauses<'k> {
+    fn of(mapped: &'k Mapped, changes: &'k [NodeChange], causes: &[Option<Cause>]) -> KnownCauses<'k> {
+        let mut known = KnownCauses { mapped, at: FxHashMap::default(), above: FxHashMap::default() };
+        for (change, cause) in changes.iter().zip(causes) {
+            let Some(cause) = cause.filter(|_| change.section == Section::Parameters) else { continue };
+            known.at.entry(&change.path).or_insert(cause);
+            for length in 0..change.path.len() {
+                known.above.entry(&change.path[..length]).or_insert(cause);
+            }
+        }
+        known
+    }
+
     /// The cause of a value that a class mapping brings, or that refers to a value with a cause.
     fn of_trace(&self, trace: &ValueTrace) -> Option<Cause> {
         let class = trace.place.as_ref().and_then(|place| place.class.as_ref());
@@ -181,11 +211,7 @@ impl KnownCauses<'_> {
 
     /// The cause of a change at, above or below the path of a parameter.
     fn at(&self, path: &[Key]) -> Option<Cause> {
-        let is_there = |change: &NodeChange| {
-            change.section == Section::Parameters
-                && (change.path.starts_with(path) || path.starts_with(&change.path))
-        };
-        let all = self.changes.iter().zip(&self.causes);
-        all.filter(|(change, _)| is_there(change)).find_map(|(_, cause)| *cause)
+        let around = (0..=path.len()).rev().find_map(|length| self.at.get(&path[..length]));
+        around.or_else(|| self.above.get(path)).copied()
     }
 }

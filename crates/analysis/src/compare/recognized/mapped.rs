@@ -13,7 +13,8 @@ use reclass_base::value::Text;
 #[derive(Default)]
 pub(super) struct Mapped {
     classes: FxHashMap<Text, Cause>,
-    files: FxHashMap<FileId, Cause>,
+    /// What they add.
+    applications: FxHashMap<Text, Cause>,
 }
 
 impl Mapped {
@@ -24,6 +25,7 @@ impl Mapped {
         let tried = tried_before(now, &layers.name);
         // A class comes before the classes that it includes.
         let mut causes: Vec<Option<Cause>> = Vec::new();
+        let mut files: FxHashMap<FileId, Cause> = FxHashMap::default();
         for included in layers.linearization.include_chains().all() {
             let by = match &included.by {
                 IncludedBy::Node => None,
@@ -37,23 +39,24 @@ impl Mapped {
             causes.push(cause);
             if let Some(cause) = cause {
                 mapped.classes.insert(included.name, cause);
-                mapped.files.insert(included.file, cause);
+                files.insert(included.file, cause);
+            }
+        }
+        for layer in layers.all() {
+            let Some(cause) = files.get(&layer.file) else { continue };
+            for (name, _) in &layer.applications.additions {
+                mapped.applications.entry(name.clone()).or_insert(*cause);
             }
         }
         mapped
     }
 
     /// The cause if one of them brings this class or application.
-    pub fn added(&self, change: &NodeChange, layers: &Layers) -> Option<Cause> {
+    pub fn added(&self, change: &NodeChange) -> Option<Cause> {
         let item = change.items.first().filter(|item| item.added)?;
         let name = change.item(item)?.as_str()?;
-        if change.section == Section::Classes {
-            return self.class(name);
-        }
-        let mut adding = layers
-            .all()
-            .filter(|layer| layer.applications.additions.iter().any(|(known, _)| &**known == name));
-        adding.find_map(|layer| self.files.get(&layer.file)).copied()
+        let known = if change.section == Section::Classes { &self.classes } else { &self.applications };
+        known.get(name).copied()
     }
 
     /// The cause if it is one of them.

@@ -10,6 +10,9 @@ use reclass::parts::model::template::Part;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Text, Value};
 
+/// Maximum number of references to one parameter to look at.
+const MOST_RELATED: usize = 64;
+
 /// The parameters that are references to others, in any layer of a node.
 #[derive(Default)]
 pub(super) struct BroughtMappings {
@@ -67,7 +70,7 @@ impl BroughtMappings {
         // A reference to the value itself brings no mapping.
         (1..path.len()).any(|length| {
             let related = self.related.get(&path[..length]).into_iter().flatten();
-            related.into_iter().any(|other| {
+            related.take(MOST_RELATED).any(|other| {
                 let other: Vec<Key> =
                     other.iter().chain(&path[length..]).map(|key| Key::from(&**key)).collect();
                 lookup(parameters, &other) == Some(old)

@@ -1,7 +1,9 @@
 //! Causes that the old and the new value show by themselves.
 
+use rustc_hash::FxHashMap;
+
 use crate::compare::causes::Cause;
-use crate::compare::normal::{OldForm, in_form};
+use crate::compare::normal::{OldForm, in_form, json_key};
 use crate::diff::{NodeChange, Section};
 use reclass::parts::engine::automatic::join;
 use reclass::parts::engine::sequence::AUTOMATIC;
@@ -10,8 +12,48 @@ use reclass_base::value::{Key, Text, Value};
 use reclass_yaml::compose::{Data, DocumentLimits, compose_within};
 use reclass_yaml::to_value;
 
-/// The cause of a change of this node. All changes of the node are known, to find the other name of a key.
-pub(super) fn cause(node: &Text, change: &NodeChange, all: &[NodeChange], form: OldForm) -> Option<Cause> {
+/// The cause of each change of this node. The changes of the items of a list stand together.
+pub(super) fn causes(node: &Text, changes: &[NodeChange], form: OldForm) -> Vec<Option<Cause>> {
+    let keys = OtherKeys::of(changes, form);
+    let mut causes = Vec::with_capacity(changes.len());
+    for group in changes.chunk_by(is_same_list) {
+        // Of the items that a list loses and gains, the first goes with the first, and so on.
+        let items = |added: bool| {
+            let of_side = group
+                .iter()
+                .filter(move |change| change.items.first().is_some_and(|item| item.added == added));
+            of_side.map(|change| change.items.first().and_then(|item| change.item(item)))
+        };
+        let (lost, gained): (Vec<_>, Vec<_>) = (items(false).collect(), items(true).collect());
+        let (mut at_lost, mut at_gained) = (0.., 0..);
+        for change in group {
+            let at = match change.items.first() {
+                None => None,
+                Some(item) if item.added => at_gained.next(),
+                Some(_) => at_lost.next(),
+            };
+            let (old, new) = match at {
+                None => (change.old.as_ref(), change.new.as_ref()),
+                Some(at) => (lost.get(at).copied().flatten(), gained.get(at).copied().flatten()),
+            };
+            causes.push(cause(node, change, (old, new), &keys, form));
+        }
+    }
+    causes
+}
+
+/// Whether both are items of one list.
+fn is_same_list(one: &NodeChange, other: &NodeChange) -> bool {
+    !one.items.is_empty() && !other.items.is_empty() && one.section == other.section && one.path == other.path
+}
+
+fn cause(
+    node: &Text,
+    change: &NodeChange,
+    (old, new): (Option<&Value>, Option<&Value>),
+    keys: &OtherKeys<'_>,
+    form: OldForm,
+) -> Option<Cause> {
     if change.section == Section::Environment {
         return is_base(change).then_some(Cause::BaseEnvironment);
     }
@@ -20,23 +62,16 @@ pub(super) fn cause(node: &Text, change: &NodeChange, all: &[NodeChange], form: 
     {
         return Some(cause);
     }
-    // An item of a list has a counterpart in the other list.
-    let one = |value: &Option<Value>| value.clone().into_iter().collect::<Vec<_>>();
-    let list = |value: &Option<Value>| match value {
-        Some(Value::List(items)) => items.to_vec(),
-        _ => Vec::new(),
-    };
-    let (old, new) = match change.items.first() {
-        None => (one(&change.old), one(&change.new)),
-        Some(item) if item.added => (list(&change.old), one(&change.item(item).cloned())),
-        Some(item) => (one(&change.item(item).cloned()), list(&change.new)),
-    };
-    if old.iter().any(|old| is_object(&pystr::repr(old))) {
+    if old.is_some_and(|old| is_object(&pystr::repr(old))) {
         return Some(Cause::LeakedObject);
     }
-    let pair = old.iter().flat_map(|old| new.iter().map(move |new| (old, new)));
-    let known = pair.filter(|(old, new)| old != new).find_map(|(old, new)| of_scalars(old, new, form));
-    known.or_else(|| of_key(change, all, form))
+    match (old, new) {
+        // Of equal items, only the order differs.
+        (Some(old), Some(new)) if old == new => None,
+        (Some(old), Some(new)) => of_scalars(old, new, form),
+        _ if change.items.is_empty() => keys.cause(change),
+        _ => None,
+    }
 }
 
 /// S9.
@@ -95,49 +130,72 @@ fn of_scalars(old: &Value, new: &Value, form: OldForm) -> Option<Cause> {
 
 /// Whether YAML 1.2 reads the old scalar where YAML 1.1 reads the new one (Y1).
 fn is_of_yaml12(old: &Value, new: &Value, form: OldForm) -> bool {
-    let read = |text: &str, yaml12: bool| {
-        let limits = DocumentLimits { yaml12, ..DocumentLimits::HIGHEST };
-        let root = compose_within(text.as_bytes(), limits).ok()?.root?;
-        matches!(root.data, Data::Value(_)).then(|| in_form(&to_value(&root), form))
-    };
     match (old, new) {
-        (Value::Str(text), _) if read(text, false).as_ref() == Some(new) => true,
-        (_, Value::Str(text)) => read(text, true).as_ref() == Some(old),
+        (Value::Str(text), _) if read(text, false, form).as_ref() == Some(new) => true,
+        (_, Value::Str(text)) => read(text, true, form).as_ref() == Some(old),
         // `014` is fourteen there, and twelve here.
         (Value::Int(old), Value::Int(new)) => i64::from_str_radix(&old.to_string(), 8) == Ok(*new),
         _ => false,
     }
 }
 
-/// The other name of a key: `yes` and `true` (Y1), and what is left of a key that is a prefix (M6).
-fn of_key(change: &NodeChange, all: &[NodeChange], form: OldForm) -> Option<Cause> {
-    let (key, around) = change.path.split_last()?;
-    if key.as_str() == Some("") {
-        return Some(Cause::EmptyKey);
-    }
-    let other = |other: &&NodeChange| {
-        (other.section, other.path.len()) == (change.section, change.path.len())
-            && other.path.starts_with(around)
-            && (other.old.is_none(), other.new.is_none()) == (change.new.is_none(), change.old.is_none())
-    };
-    let is_cause = |other: &NodeChange| {
-        let (old, new) = if change.new.is_none() { (change, other) } else { (other, change) };
-        let name = |change: &NodeChange| change.path.last().map_or(Value::Null, |key| key.0.clone());
-        match (&name(old), &name(new)) {
-            (Value::Str(old), _) if old.is_empty() => Some(Cause::EmptyKey),
-            // Keys of JSON are texts.
-            (old, Value::Str(new)) if form != OldForm::Yaml => {
-                let words = [Value::Bool(true), Value::Bool(false), Value::Null];
-                let new = words.into_iter().find(|word| pystr::str(word).to_lowercase() == **new);
-                is_of_yaml12(old, &new?, form).then_some(Cause::Yaml12)
-            }
-            (old, new) => is_of_yaml12(old, new, form).then_some(Cause::Yaml12),
-        }
-    };
-    if change.old.is_some() == change.new.is_some() {
+/// The longest text that may be a number, a word or a time.
+const LONGEST: usize = 64;
+
+/// A plain scalar as YAML 1.1 or 1.2 reads it.
+fn read(text: &str, yaml12: bool, form: OldForm) -> Option<Value> {
+    if text.len() > LONGEST {
         return None;
     }
-    all.iter().filter(other).find_map(is_cause)
+    let limits = DocumentLimits { yaml12, ..DocumentLimits::HIGHEST };
+    let root = compose_within(text.as_bytes(), limits).ok()?.root?;
+    matches!(root.data, Data::Value(_)).then(|| in_form(&to_value(&root), form))
+}
+
+/// Keys that have another name on the other side: `yes` and `true` (Y1), and what is left of a key that is a
+/// prefix (M6).
+struct OtherKeys<'c>(FxHashMap<(Section, &'c [Key]), Cause>);
+
+impl<'c> OtherKeys<'c> {
+    fn of(changes: &'c [NodeChange], form: OldForm) -> OtherKeys<'c> {
+        let mut known = OtherKeys(FxHashMap::default());
+        let is_new = |change: &&NodeChange| change.old.is_none() && change.new.is_some();
+        let new: FxHashMap<(Section, &[Key]), &[Key]> = changes
+            .iter()
+            .filter(is_new)
+            .map(|change| ((change.section, &*change.path), &*change.path))
+            .collect();
+        for change in changes.iter().filter(|change| change.old.is_some() && change.new.is_none()) {
+            let Some((key, around)) = change.path.split_last() else { continue };
+            let at = |name: Value| new.get(&(change.section, &*[around, &[Key(name)]].concat())).copied();
+            let (others, cause) = match &key.0 {
+                Value::Str(key) if key.is_empty() => {
+                    known.0.insert((change.section, &change.path), Cause::EmptyKey);
+                    (
+                        ["~", "=", ""].into_iter().filter_map(|name| at(Value::text(name))).collect(),
+                        Cause::EmptyKey,
+                    )
+                }
+                Value::Str(key) => {
+                    let name = read(key, false, form).filter(|name| *name != Value::Str(key.clone()));
+                    // Keys of JSON are texts.
+                    let name =
+                        name.map(|name| if form == OldForm::Yaml { name } else { json_key(&Key(name)).0 });
+                    (name.and_then(at).into_iter().collect(), Cause::Yaml12)
+                }
+                _ => (Vec::new(), Cause::Yaml12),
+            };
+            for other in others {
+                known.0.insert((change.section, other), cause);
+                known.0.insert((change.section, &change.path), cause);
+            }
+        }
+        known
+    }
+
+    fn cause(&self, change: &NodeChange) -> Option<Cause> {
+        self.0.get(&(change.section, &*change.path)).copied()
+    }
 }
 
 /// Whether an object of Python, as Salt prints it, has the date of an ISO 8601 text (Y4).
