@@ -133,7 +133,10 @@ fn convert_once(py: Python<'_>) -> PyResult<()> {
     ]);
     let list = Outgoing::new(py, 0).object(&values)?;
     data::object(&mut Outgoing::new(py, 0), &(1, "x", 1.5))?;
-    let proxy = PyMappingProxy::new(py, PyDict::new(py).as_mapping());
+    // Not empty: PyO3 asks an iterator for its length after the first entry, and makes something for that too.
+    let entry = PyDict::new(py);
+    entry.set_item("k", 1)?;
+    let proxy = PyMappingProxy::new(py, entry.as_mapping());
     for object in [&list, proxy.as_any()] {
         incoming::from_python(object, "")?;
     }
