@@ -95,7 +95,7 @@ def held(site: Site) -> list[str]:
     """The problems that `reclass.check` has with the newest commit."""
     problems: list[str] = site.runner("reclass.check").data["problems"]
     return [
-        problem for problem in problems if " that it breaks: " in problem or " is served to none: " in problem
+        problem for problem in problems if " that it breaks: " in problem or " is served to none, " in problem
     ]
 
 
