@@ -5,9 +5,7 @@ use rustc_hash::FxHashMap;
 use super::lookup;
 use crate::diff::NodeChange;
 use reclass::parts::engine::context::Layers;
-use reclass::parts::model::slot::{MapSlot, Slot};
-use reclass::parts::model::template::Part;
-use reclass_base::stack::grow;
+use reclass::parts::model::template::{Part, Template};
 use reclass_base::value::{Key, Text, Value};
 
 /// Maximum number of references to one parameter to look at.
@@ -24,49 +22,27 @@ impl BroughtMappings {
     pub fn of(layers: &Layers) -> BroughtMappings {
         let mut references = BroughtMappings::default();
         for layer in layers.all() {
-            references.collect(&layer.parameters, &mut Vec::new());
+            layer.parameters.texts(&mut |path, template, _| references.take(path, template));
         }
         references
     }
 
-    fn collect(&mut self, map: &MapSlot, path: &mut Vec<Text>) {
-        if !map.dynamic {
-            return;
-        }
-        for (key, slot) in &map.entries {
-            if let Some(key) = key.as_str() {
-                path.push(key.into());
-                self.slot(slot, path);
-                path.pop();
-            }
+    fn take(&mut self, path: &[Key], template: &Template) {
+        if let [Part::Reference(reference)] = &template.parts[..]
+            && let Some(fixed) = &reference.fixed
+            && let Some(from) = texts(path)
+        {
+            let to = fixed.segments.clone();
+            self.related.entry(to.clone()).or_default().push(from.clone());
+            self.related.entry(from).or_default().push(to);
         }
     }
 
-    fn slot(&mut self, slot: &Slot, path: &mut Vec<Text>) {
-        match slot {
-            Slot::Text(template, _) => {
-                if let [Part::Reference(reference)] = &template.parts[..]
-                    && let Some(fixed) = &reference.fixed
-                {
-                    let (from, to) = (path.clone(), fixed.segments.clone());
-                    self.related.entry(to.clone()).or_default().push(from.clone());
-                    self.related.entry(from).or_default().push(to);
-                }
-            }
-            Slot::Map(map) => grow(|| self.collect(map, path)),
-            Slot::Stack(stack) => {
-                grow(|| stack.entries.iter().for_each(|entry| self.slot(&entry.slot, path)));
-            }
-            Slot::Value(..) | Slot::Query(..) | Slot::List(_) | Slot::Raw(_) => {}
-        }
-    }
-
-    /// Whether the old value is that of the same path below a parameter that refers to one around it, or of the
-    /// one that this refers to.
+    /// Whether a related parameter has the old value at the same path below: one that refers to a parameter around
+    /// the changed value, or the one that such a parameter refers to.
     pub fn explain(&self, change: &NodeChange, parameters: &Value) -> bool {
         let Some(old) = &change.old else { return false };
-        let text = |key: &Key| key.as_str().map(Text::from);
-        let Some(path) = change.path.iter().map(text).collect::<Option<Vec<Text>>>() else { return false };
+        let Some(path) = texts(&change.path) else { return false };
         // A reference to the value itself brings no mapping.
         (1..path.len()).any(|length| {
             let related = self.related.get(&path[..length]).into_iter().flatten();
@@ -77,4 +53,9 @@ impl BroughtMappings {
             })
         })
     }
+}
+
+/// A path without items of lists, and without keys that are no texts.
+fn texts(path: &[Key]) -> Option<Vec<Text>> {
+    path.iter().map(|key| key.as_str().map(Text::from)).collect()
 }

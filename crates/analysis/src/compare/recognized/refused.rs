@@ -1,4 +1,4 @@
-//! What a node has that the old program refuses, where a node renders only here.
+//! Why the old program refuses a node: the node has an entry that only this program accepts.
 
 use crate::compare::causes::Cause;
 use crate::compare::normal::OldForm;
@@ -6,11 +6,12 @@ use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::Layers;
 use reclass::parts::engine::sequence::{AUTOMATIC, IncludedBy};
 use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::{Entries, Slot};
+use reclass::parts::model::slot::Slot;
 use reclass::parts::model::template::Part;
+use reclass::parts::model::visit::references;
 use reclass_base::error::{Fault, Kind};
 use reclass_base::settings::Settings;
-use reclass_base::stack::grow;
+use reclass_base::value::Key;
 
 /// The cause of an old refusal.
 pub(super) fn cause(info: &NodeInfo, layers: &Layers, settings: &Settings, form: OldForm) -> Option<Cause> {
@@ -20,8 +21,12 @@ pub(super) fn cause(info: &NodeInfo, layers: &Layers, settings: &Settings, form:
     let mut included = layers.linearization.include_chains().all().into_iter();
     let mut sought = Sought::new(settings);
     for layer in layers.all() {
-        sought.entries(&layer.parameters.entries);
-        sought.entries(&layer.exports.entries);
+        for map in [&layer.parameters, &layer.exports] {
+            map.visit(&mut |path, slot| {
+                sought.take(path, slot);
+                true
+            });
+        }
     }
     if sought.empty_key {
         Some(Cause::EmptyKey)
@@ -56,36 +61,16 @@ impl Sought {
         Sought { prefixes, twice, default: false, empty_key: false, path: false }
     }
 
-    fn entries(&mut self, entries: &Entries) {
-        for (key, slot) in entries {
-            let key = key.as_str();
-            self.empty_key |= key.is_some_and(|key| key.is_empty() || self.prefixes.is_lone(key));
-            self.slot(slot);
-        }
-    }
-
-    fn slot(&mut self, slot: &Slot) {
-        match slot {
-            Slot::Value(..) | Slot::Query(..) => {}
-            Slot::Text(template, _) => self.parts(&template.parts, false),
-            Slot::List(list) => grow(|| list.items.iter().for_each(|item| self.slot(item))),
-            Slot::Raw(map) => grow(|| self.entries(&map.entries)),
-            Slot::Map(map) => grow(|| self.entries(&map.entries)),
-            Slot::Stack(stack) => grow(|| stack.entries.iter().for_each(|entry| self.slot(&entry.slot))),
-        }
-    }
-
-    fn parts(&mut self, parts: &[Part], inside: bool) {
-        for part in parts {
-            match part {
-                Part::Literal(text) => self.default |= inside && text.contains(&self.twice),
-                Part::Reference(reference) => {
-                    let path = reference.fixed.as_ref().map_or(&[][..], |path| &path.segments);
-                    let path: Vec<&str> = path.iter().take(3).map(AsRef::as_ref).collect();
-                    self.path |= matches!(path[..], [AUTOMATIC, "name", "path" | "parts"]);
-                    grow(|| self.parts(&reference.parts, true));
-                }
-            }
-        }
+    fn take(&mut self, path: &[Key], slot: &Slot) {
+        let key = path.last().and_then(Key::as_str);
+        self.empty_key |= key.is_some_and(|key| key.is_empty() || self.prefixes.is_lone(key));
+        let Slot::Text(template, _) = slot else { return };
+        references(&template.parts, &mut |reference| {
+            let has_twice = |part: &Part| matches!(part, Part::Literal(text) if text.contains(&self.twice));
+            self.default |= reference.parts.iter().any(has_twice);
+            let path = reference.fixed.as_ref().map_or(&[][..], |path| &path.segments);
+            let path: Vec<&str> = path.iter().take(3).map(AsRef::as_ref).collect();
+            self.path |= matches!(path[..], [AUTOMATIC, "name", "path" | "parts"]);
+        });
     }
 }
