@@ -7,8 +7,7 @@ use std::path::Path;
 
 use folders::{copy, inventory, write};
 use reclass::value::{Map, Value};
-use reclass_analysis::diff::diff;
-use reclass_analysis::impact::{Impact, impact, markdown, text};
+use reclass_analysis::impact::{Impact, impact, markdown, of_states, text};
 
 fn example() -> (tempfile::TempDir, Map) {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +97,8 @@ fn a_comment_has_a_verdict_and_no_fence_that_a_value_closes() {
     write(&new.path().join("nodes/db1.example.com.yml"), "parameters: {text: '```\n\n<script>'}\n");
     options.insert("inventory_base_uri".into(), Value::text(new.path().to_str().unwrap()));
     let names = (old.path().to_str().unwrap(), ".");
-    let written = markdown(&diff(&options, None, names, &[], false).unwrap());
+    let (impact_of_both, difference) = of_states(&options, None, names, &[], false).unwrap();
+    let written = markdown(&impact_of_both, &difference);
     assert!(written.starts_with("**2 of 4 nodes differ, 1 breaks.**\n\n`web2.example.com` breaks:\n\n```\n"));
     assert!(written.contains("no class 'role.wbe'"));
     let said = text(&impact(&options, names.0, ".", &[]).unwrap(), 6);
@@ -132,6 +132,12 @@ fn a_node_breaks_by_its_pillar() {
     assert_eq!(found.breaks, names(&["n1", "n2", "n3"]), "{:?}", found.problems);
     assert_eq!((found.names, found.differ), (names(&["n1", "n2", "n3", "n4"]), 4));
     assert_eq!(found.problems.len(), 3, "{:?}", found.problems);
+    // A comment on a merge request says the same.
+    let states = (old.path().to_str().unwrap(), ".");
+    let (impact_of_both, difference) = of_states(&options, None, states, &[], false).unwrap();
+    let written = markdown(&impact_of_both, &difference);
+    assert!(written.starts_with("**4 of 5 nodes differ, 3 break.**\n"), "{written}");
+    assert!(written.contains("`n1` breaks:") && written.contains("`n2` breaks:"), "{written}");
     options.insert("schema_check".into(), Value::text("warn"));
     let found = impact(&options, old.path().to_str().unwrap(), ".", &[]).unwrap();
     assert_eq!((found.breaks, found.differ), (names(&["n2", "n3"]), 3));

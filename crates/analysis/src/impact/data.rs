@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::diff::{Difference, NodeProblems, Section, ValueChange};
-use reclass_base::error::{Error, by_problem};
+use reclass_base::error::{Error, Fault, by_problem};
 use reclass_base::pattern::{Glob, chosen};
 use reclass_base::value::{Text, Value};
 
@@ -51,16 +51,24 @@ pub struct BrokenNodes {
 }
 
 impl Impact {
-    /// The impact of a difference on the nodes that `counts` accepts.
-    pub(super) fn of(difference: &Difference, counts: impl Fn(&Text) -> bool) -> Impact {
+    /// The impact of a difference on the nodes that `counts` accepts. The nodes of `without_pillar` render and break all
+    /// the same.
+    pub(super) fn of(
+        difference: &Difference,
+        without_pillar: Vec<(Text, Error)>,
+        counts: impl Fn(&Text) -> bool,
+    ) -> Impact {
         let of = |nodes: &[NodeProblems]| -> Vec<NodeProblems> {
             nodes.iter().filter(|one| counts(&one.node)).cloned().collect()
         };
-        let broken: Vec<NodeProblems> = [&difference.broken, &difference.unrendered, &difference.otherwise]
-            .into_iter()
-            .flat_map(|nodes| of(nodes))
-            .collect();
-        let breaks: BTreeSet<Text> = broken.iter().map(|one| one.node.clone()).collect();
+        let mut broken: Vec<(Text, Vec<Fault>)> =
+            [&difference.broken, &difference.unrendered, &difference.otherwise]
+                .into_iter()
+                .flat_map(|nodes| of(nodes))
+                .map(|one| (one.node, one.problems.into_iter().map(|problem| problem.fault).collect()))
+                .collect();
+        broken.extend(without_pillar.into_iter().map(|(node, error)| (node, error.into_faults())));
+        let breaks: BTreeSet<Text> = broken.iter().map(|(node, _)| node.clone()).collect();
         let mended = of(&difference.mended);
         let mut names: BTreeSet<Text> =
             breaks.iter().chain(mended.iter().map(|one| &one.node)).cloned().collect();
@@ -94,22 +102,6 @@ impl Impact {
         }
     }
 
-    /// Adds nodes that render and have no pillar, each with the reason.
-    pub(super) fn add_without_pillar(&mut self, nodes: Vec<(Text, Error)>) {
-        let names = || nodes.iter().map(|(name, _)| name.clone());
-        for list in [&mut self.names, &mut self.breaks] {
-            list.extend(names());
-            list.sort_unstable();
-            list.dedup();
-        }
-        self.differ = self.names.len() + self.removed.len();
-        let all = nodes.into_iter().map(|(node, error)| (node, error.into_faults()));
-        self.problems.extend(by_problem(all).into_iter().map(|(problem, mut nodes)| {
-            nodes.sort_unstable();
-            BrokenNodes { problem, nodes }
-        }));
-    }
-
     /// Makes it the answer about a place or name. Its users have a part in it whatever differs.
     pub(super) fn of_subject(&mut self, name: String, users: Vec<Text>, globs: &[String]) {
         let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
@@ -140,9 +132,8 @@ fn path(change: &ValueChange) -> String {
 }
 
 /// Errors that several nodes have are there once.
-fn problems(broken: Vec<NodeProblems>) -> Vec<BrokenNodes> {
-    let faults = |one: NodeProblems| one.problems.into_iter().map(|problem| problem.fault).collect();
-    let together = by_problem(broken.into_iter().map(|one| (one.node.clone(), faults(one))));
+fn problems(broken: Vec<(Text, Vec<Fault>)>) -> Vec<BrokenNodes> {
+    let together = by_problem(broken);
     let broken = |(problem, mut nodes): (String, Vec<Text>)| {
         nodes.sort_unstable();
         BrokenNodes { problem, nodes }

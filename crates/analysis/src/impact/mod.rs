@@ -21,18 +21,17 @@ pub use data::{BrokenNodes, Impact};
 pub use subject::ImpactSubject;
 pub use text::{markdown, text};
 
-/// What differs between two states, named as for [`diff::diff`].
+/// The impact of the difference between two states, named as for [`diff::diff`], and the difference.
 pub fn of_states(
     options: &Map,
     own: Option<&OwnOptions<'_>>,
     states: (&str, &str),
     nodes: &[String],
-) -> Result<Impact> {
+    show_secrets: bool,
+) -> Result<(Impact, Difference)> {
     let (old, new) = diff::sides(options, own, states)?;
-    let difference = diff::between(&old, &new, states, nodes, true, own.is_some())?;
-    let mut impact = Impact::of(&difference, |_| true);
-    impact.add_without_pillar(without_pillar(&new, &difference)?);
-    Ok(impact)
+    let difference = diff::between(&old, &new, states, nodes, show_secrets, own.is_some())?;
+    Ok((Impact::of(&difference, without_pillar(&new, &difference)?, |_| true), difference))
 }
 
 /// The nodes that differ and render, and have no pillar all the same: Salt or a schema refuses a value.
@@ -50,7 +49,8 @@ fn without_pillar(new: &Side, difference: &Difference) -> Result<Vec<(Text, Erro
 pub fn impact(options: &Map, old: &str, new: &str, nodes: &[String]) -> Result<Impact> {
     match ImpactSubject::parse(old) {
         Some(subject) => of_subject(options, &subject, nodes),
-        None => of_states(options, None, (old, new), nodes),
+        // An impact has no values, so none has to be hidden.
+        None => Ok(of_states(options, None, (old, new), nodes, true)?.0),
     }
 }
 
@@ -69,8 +69,8 @@ pub fn of_subject(options: &Map, subject: &ImpactSubject, nodes: &[String]) -> R
     }
     let name = subject.to_string();
     let difference = diff::between(&old, &new, (".", &name), nodes, true, false)?;
-    let mut impact =
-        Impact::of(&difference, |node| found.only.as_ref().is_none_or(|only| only.contains(node)));
+    let counts = |node: &Text| found.only.as_ref().is_none_or(|only| only.contains(node));
+    let mut impact = Impact::of(&difference, Vec::new(), counts);
     impact.of_subject(name, found.users, nodes);
     Ok(impact)
 }

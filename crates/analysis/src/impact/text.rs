@@ -69,10 +69,9 @@ fn verdict(impact: &Impact) -> String {
     format!("{differ} of {nodes} {verb_of}, {breaks} {}", verb(breaks))
 }
 
-/// The difference of two states as Markdown: a verdict, the nodes that break, and the values that change, one
+/// The impact of the difference of two states as Markdown: a verdict, the nodes that break, and the values that change, one
 /// fold for each group of nodes. A text that is too long is cut.
-pub fn markdown(difference: &Difference) -> String {
-    let impact = Impact::of(difference, |_| true);
+pub fn markdown(impact: &Impact, difference: &Difference) -> String {
     let names = |nodes: &[Text]| {
         let names: Vec<String> = nodes.iter().take(NAMED).map(|name| code(name)).collect();
         let more = nodes.len().checked_sub(NAMED).filter(|more| *more > 0);
@@ -96,7 +95,7 @@ pub fn markdown(difference: &Difference) -> String {
         let text = diff::blocks(&difference, &diff::PROGRAMS, diff::NAMED, Paint::PLAIN);
         format!("<details><summary>{title}</summary>\n\n{}\n</details>\n", fenced(&text))
     });
-    let mut out = format!("**{}.**\n", verdict(&impact));
+    let mut out = format!("**{}.**\n", verdict(impact));
     let mut left_out = 0;
     for part in broken.chain(sides).chain(changed) {
         if out.len() + part.len() > LARGEST {

@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 use reclass::error::Result;
 use reclass::report::to_json;
-use reclass_analysis::diff::{NAMED, diff};
+use reclass_analysis::diff::NAMED;
 use reclass_analysis::impact::{ImpactSubject, markdown, of_states, of_subject, text};
 
 use crate::commands::diff::{own_options, states};
@@ -56,13 +56,17 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
             return Err(usage("markdown is for the difference of two states"));
         }
         Some(subject) => of_subject(question.options, &subject, &nodes)?,
-        None if question.output == "markdown" => {
-            let shows = question.matches.get_flag("show-secrets");
-            let difference = diff(question.options, own.as_deref(), states, &nodes, shows)?;
-            let found = !(difference.broken.is_empty() && difference.unrendered.is_empty());
-            return Ok(Printout { text: markdown(&difference), found, ..Printout::default() });
+        None => {
+            let is_markdown = question.output == "markdown";
+            // Other outputs have no values, so none has to be hidden.
+            let shows = !is_markdown || question.matches.get_flag("show-secrets");
+            let (impact, difference) = of_states(question.options, own.as_deref(), states, &nodes, shows)?;
+            if is_markdown {
+                let (text, found) = (markdown(&impact, &difference), !impact.breaks.is_empty());
+                return Ok(Printout { text, found, ..Printout::default() });
+            }
+            impact
         }
-        None => of_states(question.options, own.as_deref(), states, &nodes)?,
     };
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = match question.output {
