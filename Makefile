@@ -9,8 +9,8 @@ RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
 # The tests that ask for RECLASS_LONG.
 LONG := class_patterns differential edit_corpus faults fuzz incremental limits lsp merge_options never_stale on_demand shapes
-LONG_PYTHON := tests/python/test_panics.py tests/python/test_plateau.py tests/python/test_serve_model.py \
-    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
+# More than an hour of one processor.
+LONG_MODEL := tests/python/test_serve_model.py
 
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := crates/analysis/src/graph/explorer
@@ -83,7 +83,8 @@ vscode: .venv-node/.tools ## the extension, in build/vscode: without the program
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
-	RECLASS_LONG=1 $(BIN)/pytest $(LONG_PYTHON)
+	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py $(LONG_MODEL) \
+	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
 
 check: build ## format, lints, types, stubs
 	cargo fmt --check
