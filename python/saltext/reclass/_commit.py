@@ -13,7 +13,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -241,13 +241,12 @@ class _WorkTree(Repository):
         """The edit as it is made on the last commit, if that is all that the file has of changes."""
         file = Path(self.top, path)
         with self._copy("HEAD") as (copy, here):
-            try:
+            done = None
+            # It fails if it needs another file that is in no commit.
+            with suppress(ReclassError, RefusedError):
                 done = edit({**settings, **here}, False)
-            except (ReclassError, RefusedError):
-                # It needs what is in no commit either.
-                done = {"changed": False}
             texts = [one.read_bytes() if one.exists() else None for one in (file, Path(copy, path))]
-            if not done["changed"] or texts[0] != texts[1]:
+            if done is None or not done["changed"] or texts[0] != texts[1]:
                 raise RefusedError(f"'{file}' has changes that are in no commit: commit it with git")
             return {**done, "path": str(file), "diff": done["diff"].replace(f"{copy}/{path}", str(file))}
 
