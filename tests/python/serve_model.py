@@ -234,6 +234,7 @@ class Run:
         self.steps.append(f"side by side: {asked}")
         victim = chance.choice(names) if len(names) == 1 or chance.random() < 0.5 else None
         if victim:
+            # A kill may come at any moment, so no state is waited for.
             time.sleep(chance.random() * chance.choice([0.003, 0.03, 0.15]))
             self.steps.append(f"{victim} is killed")
             self.workers[victim].kill()
@@ -273,6 +274,7 @@ class Run:
         step = f"{name}: {'promote' if promote else 'abort'}"
         self.worker(name).send("promote" if promote else "abort", "")
         if self.random.random() < 0.2:
+            # As above: at any moment.
             time.sleep(self.random.random() * 0.01)
             self.kill(name)
             self.steps.append(f"{step}, and is killed")

@@ -32,7 +32,9 @@ class Commit:
 
     def name(self, other: Commit) -> str:
         """As messages have it."""
-        return f"{self.sha[:8]} of master" if self.sha else "without branch master" * bool(other.sha)
+        if self.sha:
+            return f"{self.sha[:8]} of master"
+        return "without branch master" if other.sha else ""
 
     def __repr__(self) -> str:
         flaws = ", ".join(f"{node} {flaw}" for node, flaw in sorted(self.flaws.items()))

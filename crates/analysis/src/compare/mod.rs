@@ -51,7 +51,7 @@ pub struct ComparedParts {
 pub struct ProgramComparison {
     /// The name of the old answers: a file or a folder.
     pub old: String,
-    /// Where the settings of the old answers are from.
+    /// The source of the settings of the old answers.
     pub old_settings: &'static str,
     /// The file with the settings of this side; null if no file has them.
     pub new_settings: Option<Text>,

@@ -27,7 +27,7 @@ pub enum OldForm {
 }
 
 impl OldForm {
-    /// Where the settings of the old answers are from, for the reader.
+    /// The source of the settings of the old answers, in words.
     pub(super) fn settings(self) -> &'static str {
         match self {
             OldForm::Pillar => "the configuration of the master that gave the pillars",

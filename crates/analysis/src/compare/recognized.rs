@@ -8,7 +8,7 @@
 //! | `merge_keys` | a merge key (`<<`) brings the new value, and the old one is in another mapping of the file     |
 //! | `refused`    | the node has what only this program accepts                                                    |
 //!
-//! What refers to a value with a cause has its cause.
+//! A value that refers to one with a cause has the same cause.
 
 mod mapped;
 mod merge_keys;
@@ -113,7 +113,7 @@ impl Recognizer<'_, '_> {
                 of_lists.entry((change.section, &change.path)).or_insert(cause);
             }
         }
-        // What a list lost is a counterpart of what it gained.
+        // Lost items have the cause of the gained items of their list.
         for at in sought.into_iter().chain(others) {
             let is_alike = changes[at].items.first().is_some_and(|item| {
                 !item.added || explained[&(changes[at].section, &*changes[at].path)] > MOST_ITEMS

@@ -127,7 +127,7 @@ impl<'a> Comparing<'a> {
         Ok(info)
     }
 
-    /// Whether the change is of a parameter to compare.
+    /// Whether a change counts. Parameters are chosen by their first key.
     fn is_chosen(&self, change: &NodeChange) -> bool {
         let key = change.path.first().filter(|_| change.section == Section::Parameters);
         let name = key.map(|key: &Key| reclass_base::pystr::str(&key.0));

@@ -444,7 +444,7 @@ fn system_help(message: &str) -> Option<&'static str> {
     HELPS.iter().find(|(part, _)| message.contains(part)).map(|(_, help)| *help)
 }
 
-/// Whether the text behind the opening of a reference has a slash before the end of the reference.
+/// Whether a reference has a slash. `text` begins behind `${`.
 fn has_slash_before_end(text: &str) -> bool {
     text.split_once('}').is_some_and(|(inside, _)| inside.contains('/'))
 }

@@ -42,7 +42,7 @@ pub(super) fn causes(node: &Text, changes: &[NodeChange], form: OldForm) -> Vec<
     causes
 }
 
-/// Whether both are items of one list.
+/// Whether two changes are of items of one list.
 fn is_same_list(one: &NodeChange, other: &NodeChange) -> bool {
     !one.items.is_empty() && !other.items.is_empty() && one.section == other.section && one.path == other.path
 }
@@ -207,7 +207,7 @@ fn is_timestamp(old: &str, new: &str) -> bool {
     old.starts_with("datetime.") && numbers(old).len() == 3 && numbers(old) == numbers(new)
 }
 
-/// Whether spaces stand in the old text where the new one has tabs (R13). How many depends on the written text.
+/// Whether the old text has spaces in place of the tabs of the new one (R13). Their number is that of the old program.
 fn is_without_tabs(old: &str, new: &str) -> bool {
     let words = |text: &str| {
         text.split([' ', '\t']).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
