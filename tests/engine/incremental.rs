@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 #![allow(clippy::print_stdout, reason = "it says how much it met")]
 
-#[path = "incremental_walks.rs"]
+#[path = "incremental/walks.rs"]
 mod walks;
 
 use std::fmt::Write as _;

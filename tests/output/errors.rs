@@ -163,7 +163,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             let comparison = compare(options, &old, &ComparedParts::default(), false)?;
             Err(comparison.causes[0].difference.mended[0].problems[0].fault.clone().into())
         }
-        // A file that changes during each attempt; tests/engine/incremental_walks.rs has one.
+        // A file that changes during each attempt; tests/engine/incremental/walks.rs has one.
         "file-changing" => {
             let path = base.join("nodes/web1.yml").display().to_string();
             let message = "it was another one after each of 10 attempts".to_owned();
