@@ -7,8 +7,9 @@ SALTS := 3007 3006
 # The oldest Rust that this is for.
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
-# The tests that ask for RECLASS_LONG.
-LONG := class_patterns differential edit_corpus faults fuzz incremental limits lsp merge_options never_stale on_demand shapes
+# The tests that ask for RECLASS_LONG: a binary, or some of its tests.
+LONG := differential edit/corpus engine/class_patterns engine/incremental engine/never_stale engine/on_demand \
+    evaluate/merge_options faults growth limits lsp
 # More than an hour of one processor.
 LONG_MODEL := tests/python/test_serve_model.py
 
@@ -82,7 +83,7 @@ vscode: .venv-node/.tools ## the extension, in build/vscode: without the program
 	cd $(VSCODE) && $(NODE) npm ci && $(NODE) npm run check && $(NODE) node package.mjs $(CURDIR)/build/vscode $(abspath $(WHEELS))
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
-	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
+	$(foreach test,$(LONG),RECLASS_LONG=1 cargo test --locked --quiet --test $(subst /, ,$(test)) &&) true
 	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py $(LONG_MODEL) \
 	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
 
@@ -119,7 +120,8 @@ load: build ## a real master with five workers, asked 10,000 times while the inv
 	$(BIN)/python -m tests.salt.load.run
 
 differential: .venv-oracle/.tools ## generated inventories and command lines, against kapicorp-reclass
-	cargo test --locked --test differential --test cli_python
+	cargo test --locked --test differential
+	cargo test --locked --test programs python::
 
 fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
 	$(PYTHON) fuzz

@@ -3,12 +3,6 @@
 //!
 //! `RECLASS_SHARED` says where the corpus is, `../shared` beside the repository if not given.
 //! `RECLASS_COMPARE_ONLY` restricts the inventories.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test says what it did"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

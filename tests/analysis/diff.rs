@@ -2,9 +2,8 @@
 //!
 //! A file holds `--- old/path` and `--- new/path` before the files of each side, `--- both/path`
 //! before those of both, `--- settings` where there are any, and behind `--- text`, `--- summary`
-//! and `--- json` what is said of them. `BLESS=1 cargo test --test diff` writes these anew; read the
+//! and `--- json` what is said of them. `BLESS=1 cargo test --test analysis diff::` writes these anew; read the
 //! difference before committing it.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use support::folders;
 

@@ -1,5 +1,4 @@
 //! What inventories say about themselves: pages of classes, and schemas made of values.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use support::folders;
 

@@ -2,8 +2,7 @@
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are
 //! any, and behind each `--- explain NODE PATH…` the text that explains it. `BLESS=1 cargo test
-//! --test explain` writes these anew; read the difference before committing it.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+//! --test analysis explain::` writes these anew; read the difference before committing it.
 
 use support::folders;
 

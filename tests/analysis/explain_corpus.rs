@@ -2,12 +2,6 @@
 //! is explained, with the value at that path, and with a place.
 //!
 //! Of large nodes a part of the paths is checked.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test says what it did"
-)]
 
 use support::answer;
 use support::corpus;

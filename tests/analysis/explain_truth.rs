@@ -6,13 +6,7 @@
 //! the explanation does not name may lose all its parameters, and value and place stay as they are.
 //! The inventories are those of the differential test, and small ones of a few layers that say much of
 //! few keys: prefixes, nulls and scalars above one another, with constants that hold and that do not.
-//! `RECLASS_SEEDS=1000 cargo test --test explain_truth` looks at more.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test writes files and says what it did"
-)]
+//! `RECLASS_SEEDS=1000 cargo test --test analysis explain_truth::` looks at more.
 
 use support::{generate, inventory, options, random};
 

@@ -1,12 +1,6 @@
 //! The page of a graph turns into what a browser makes of it: a real one loads it, types and clicks.
 //!
 //! Where there is no Chromium the test says so and is no failure.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test runs programs and says what it skips"
-)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

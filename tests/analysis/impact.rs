@@ -1,5 +1,4 @@
 //! What a place, a name or a change touches, in the example inventory and in small ones.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use support::folders;
 

@@ -1,9 +1,8 @@
 //! Small inventories turn into findings: the example of each rule, and those in `tests/analysis/lint`.
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are
-//! any, and behind `--- findings` what lint says of it. `BLESS=1 cargo test --test lint` writes that
+//! any, and behind `--- findings` what lint says of it. `BLESS=1 cargo test --test analysis lint::` writes that
 //! anew; read the difference before committing it.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use support::folders;
 

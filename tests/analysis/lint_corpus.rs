@@ -3,12 +3,6 @@
 //!
 //! `RECLASS_SHARED` says where the corpus is, `../shared` beside the repository if not given; without it only
 //! generated inventories are looked at.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test says what it did"
-)]
 
 use support::random::Random;
 use support::{answer, corpus, folders};

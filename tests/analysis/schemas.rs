@@ -1,6 +1,5 @@
 //! The JSON Schemas of `docs/schemas` are those of the types that are printed.
-//! `RECLASS_UPDATE_DOCS=1 cargo test --test schemas` writes them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic and touch files")]
+//! `RECLASS_UPDATE_DOCS=1 cargo test --test analysis schemas::` writes them.
 
 use std::path::Path;
 
@@ -49,7 +48,7 @@ fn schemas_of_files_are_those_that_the_program_prints() {
 
 /// Compares a file of `docs/schemas` with a text, or writes it.
 fn check(name: &str, schema: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{name}.json"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemas/{name}.json"));
     if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
         std::fs::write(&path, schema).unwrap();
     }

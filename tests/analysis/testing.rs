@@ -1,9 +1,8 @@
 //! Small inventories and their tests: what `reclass test` says of them, in `tests/analysis/testing`.
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are any, and behind
-//! `--- report` what the tests say. `BLESS=1 cargo test --test testing` writes that anew; read the difference before
+//! `--- report` what the tests say. `BLESS=1 cargo test --test analysis testing::` writes that anew; read the difference before
 //! committing it.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use support::folders;
 

@@ -1,16 +1,14 @@
 //! The table of settings turns into sections of `docs/settings.md`.
 //!
-//! `RECLASS_UPDATE_DOCS=1 cargo test --test settings_page` writes it anew; read the difference
+//! `RECLASS_UPDATE_DOCS=1 cargo test --test base settings_page::` writes it anew; read the difference
 //! before committing it.
-
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::fmt::Write as _;
 
 use reclass::settings::{Shape, TABLE};
 use reclass_yaml::parse_value;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
 const BEGIN: &str = "<!-- Written by tests/base/settings_page.rs. -->\n\n";
 const END: &str = "<!-- End of the settings. -->\n";
 
@@ -26,7 +24,7 @@ fn the_page_has_the_settings_of_the_program() {
     }
     assert!(
         old == new,
-        "docs/settings.md is out of date: RECLASS_UPDATE_DOCS=1 cargo test --test settings_page\n{new}"
+        "docs/settings.md is out of date: RECLASS_UPDATE_DOCS=1 cargo test --test base settings_page::\n{new}"
     );
 }
 

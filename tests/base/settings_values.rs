@@ -1,6 +1,5 @@
 //! Values turn into settings: words that YAML 1.1 reads as something else, and odd values that the
 //! Python programs work with.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use reclass::error::Warning;
 use reclass::report::Level;

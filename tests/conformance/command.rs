@@ -242,7 +242,7 @@ fn program(arguments: &[String]) -> (&'static str, &[String]) {
 }
 
 /// What `reclass-ansible --list` prints, without the variables of the hosts: the Python programs
-/// leave Ansible to ask for each of them. `tests/cli_ansible.rs` compares them with `--host`.
+/// leave Ansible to ask for each of them. `tests/programs/programs.rs` compares them with `--host`.
 fn without_hosts(output: &str) -> String {
     match output.split_once("\n  \"_meta\": {") {
         Some(("{", _)) => "{}\n".into(),

@@ -1,7 +1,5 @@
 //! The editor over every YAML file of the conformance corpus: keys are set, changed and deleted, and
 //! each time the data differ in that key alone, the text in its lines alone.
-#![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
-#![allow(dead_code, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
 use support::checks::data;
 use support::yaml;

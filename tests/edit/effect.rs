@@ -1,7 +1,5 @@
 //! Edits look at the nodes before they write: an edit that breaks a node is refused, and its effect is counted.
 
-#![allow(clippy::disallowed_methods, reason = "a test writes and reads files")]
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

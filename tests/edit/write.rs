@@ -1,7 +1,5 @@
 //! Writing: a process that ends anywhere leaves the old file or the new one; writers lose nothing
 //! of one another; the rights of a file stay; no path leads out.
-#![allow(clippy::disallowed_methods, reason = "a test writes files and starts processes")]
-#![allow(clippy::print_stdout, reason = "a child prints for its parent where it is")]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -51,7 +49,7 @@ const PRAGUE: ClusterFile<'static> = ClusterFile { cluster: "prague", name: "" }
 /// Starts this program again to run one test of it, with a task in its environment.
 fn child(test: &str, task: &[(&str, &str)]) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
-        .args([test, "--exact", "--nocapture", "--include-ignored"])
+        .args([&format!("write::{test}"), "--exact", "--nocapture", "--include-ignored"])
         .envs(task.iter().copied())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,5 +1,4 @@
 //! Patterns of class names, beside the same inventories with the patterns written out; and the work after edits.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,5 @@
 //! Grains: references read those that the settings list, only trusted ones choose classes, and a cached answer
 //! holds only for a minion that says the same.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use std::path::Path;
 

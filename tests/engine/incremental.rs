@@ -1,9 +1,6 @@
 //! What an inventory that is kept answers after edits, against one that is opened anew; and what
 //! it had to do for it.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
-#![allow(clippy::print_stdout, reason = "it says how much it met")]
 
-#[path = "incremental/walks.rs"]
 mod walks;
 
 use std::fmt::Write as _;

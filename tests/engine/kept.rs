@@ -1,6 +1,5 @@
 //! Questions about a whole inventory that is kept while its files change: listings and all nodes at
 //! once, of one state, whatever came and went.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 
 use std::fs;
 use std::path::Path;

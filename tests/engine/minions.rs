@@ -1,5 +1,4 @@
 //! The name that a minion sends is only looked up. It is never a path, a reference or a pattern.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use support::folders;
 

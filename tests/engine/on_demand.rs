@@ -1,5 +1,4 @@
 //! Class names lead to files: one name at a time, in trees that change, beside a plain search of the whole tree.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

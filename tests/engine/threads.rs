@@ -1,11 +1,5 @@
 //! Threads that ask the same inventory, or others of the same files, are given what the files said
 //! at one moment, while another thread changes them. `make tsan` runs this with the thread sanitizer.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test edits files and says what it did"
-)]
 
 use std::fmt::Write as _;
 use std::fs;

@@ -4,13 +4,7 @@
 //! inventories get more nodes that differ a little from theirs: other values, keys that are gone or
 //! new, references, one class more. Each node is asked in an inventory that has answered all others,
 //! in several orders, and in a new one; values, warnings and errors must be the same to the letter.
-//! `RECLASS_SEEDS=5000 cargo test --test together` looks at more.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test writes files and says what it did"
-)]
+//! `RECLASS_SEEDS=5000 cargo test --test engine together::` looks at more.
 
 use support::{generate, inventory, options, random};
 

@@ -2,8 +2,6 @@
 //! `settings.json` where there are any, and `expected.json`, which gives for each node the parts
 //! of its answer that matter, or the code of its error; `expected.yml` where the types of keys matter.
 
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads its own files")]
-
 use std::path::Path;
 
 use reclass::json;

@@ -1,5 +1,4 @@
 //! Errors of references that form a cycle: every path of the cycle, and the place of the last (R9).
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use std::fs;
 use std::path::Path;

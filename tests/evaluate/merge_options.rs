@@ -1,7 +1,5 @@
 //! Random lists under random merge options, beside a fold of a few lines over plain data.
 
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes its own files")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

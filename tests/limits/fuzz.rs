@@ -1,9 +1,7 @@
 //! The checks of `fuzz/` on the stable compiler: every seed, and changes of seeds by chance.
 //!
 //! `make fuzz` runs the same checks for hours, led by coverage. `RECLASS_FUZZ_RUNS=100000 cargo test
-//! --test fuzz` changes more seeds, `RECLASS_FUZZ_SEED=7` others.
-#![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
-#![allow(clippy::print_stdout, reason = "a test says what it did")]
+//! --test limits fuzz::` changes more seeds, `RECLASS_FUZZ_SEED=7` others.
 
 use support::checks;
 use support::random;

@@ -3,17 +3,9 @@
 //!
 //! Each runs in a process of its own, which prints its largest memory. `cargo test --test limits --
 //! --nocapture` prints what each took; docs/reliability.md has the table.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::format_collect,
-    reason = "a test writes files"
-)]
-#![allow(clippy::print_stdout, reason = "a child prints its cost, the parent a table")]
 
 use support::corpus;
 use support::folders;
-mod questions;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -664,10 +656,10 @@ fn ask_all() {
     set(&mut options, ALL[number].settings);
     write(&folder.path().join("nodes/n.yml"), "classes: [c]\n");
     (ALL[number].make)(folder.path());
-    let options = questions::alone(&options);
+    let options = crate::questions::alone(&options);
     let names = Inventory::open(&options).and_then(|inventory| inventory.nodes());
     let node = names.map_or_else(|_| "n".to_owned(), |names| names[0].to_string());
-    for (what, ask) in questions::QUESTIONS {
+    for (what, ask) in crate::questions::QUESTIONS {
         fs::write("/proc/self/clear_refs", "5").unwrap();
         let (before, begin) = (memory(), processor_seconds());
         let asked = ask(&options, empty.path(), &node);
@@ -697,7 +689,7 @@ fn hostile_inventories_are_refused_soon_and_in_little_memory() {
     // In the short form, every other one.
     for (number, hostile) in ALL.iter().enumerate().step_by(if support::is_long() { 1 } else { 2 }) {
         let output = child()
-            .args(["ask_one", "--exact", "--nocapture", "--include-ignored"])
+            .args(["hostile::ask_one", "--exact", "--nocapture", "--include-ignored"])
             .env("LIMITS_NUMBER", number.to_string())
             .stderr(Stdio::inherit())
             .output()
@@ -760,7 +752,7 @@ fn each_question_about_a_hostile_inventory_is_bounded() {
 /// The questions about a hostile inventory that do not end within bounds.
 fn asked_beyond_bounds(number: usize, hostile: &Hostile) -> Vec<String> {
     let output = child()
-        .args(["ask_all", "--exact", "--nocapture", "--include-ignored"])
+        .args(["hostile::ask_all", "--exact", "--nocapture", "--include-ignored"])
         .env("LIMITS_NUMBER", number.to_string())
         .stderr(Stdio::inherit())
         .output()
@@ -768,7 +760,7 @@ fn asked_beyond_bounds(number: usize, hostile: &Hostile) -> Vec<String> {
     let output = String::from_utf8_lossy(&output.stdout).into_owned();
     let asked: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("ASKED\t")).collect();
     let mut wrong = Vec::new();
-    if asked.len() != questions::QUESTIONS.len() {
+    if asked.len() != crate::questions::QUESTIONS.len() {
         wrong.push(format!("{}: no answer after {asked:?}: {}", hostile.name, output.len()));
     }
     for line in asked {

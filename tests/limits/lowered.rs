@@ -1,11 +1,5 @@
 //! Limits as settings: each is an error that names its setting, and at its highest value nothing runs
 //! out of stack.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::format_collect,
-    reason = "a test writes files"
-)]
 
 use support::folders;
 

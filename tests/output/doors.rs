@@ -1,7 +1,5 @@
 //! No command shows a secret. An inventory has secrets of each form and depth, and references, queries, exports and
 //! aliases that bring them elsewhere, beside files that are no YAML. Every command is asked in each of its formats.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and may panic")]
-#![allow(clippy::print_stdout, reason = "a test says how much it tried")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,9 +1,7 @@
 //! Problems turn into each form of a report, in `tests/output/report/<form>.txt`, whatever the files with the
 //! problems contain. `tests/output/errors` has the message of each kind of problem.
 //!
-//! `BLESS=1 cargo test --test report` writes the files anew; read the difference before committing it.
-
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
+//! `BLESS=1 cargo test --test output report::` writes the files anew; read the difference before committing it.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! The concise form of an error is sent to minions: it never holds the value of a parameter.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use std::fs;
 

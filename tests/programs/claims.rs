@@ -1,6 +1,5 @@
 //! The page on security names tests that exist, one at least for each claim. The README has the times of the
 //! page of benchmarks. The maps of the code name files and symbols that exist.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,12 +1,6 @@
 //! Answers of other programs turn into comparisons, and a tree of saltclass into an inventory.
 //!
 //! kapicorp-reclass and reclass-rs are the real ones, as `make test` installs them; a test without them says so.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "tests make files and may panic"
-)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! Configuration files turn into settings: the one that is found, the one that is named, that of a Salt
 //! master, and the one that nobody reads.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
 
 use support::folders;
 

@@ -1,5 +1,4 @@
 //! `reclass explore`: who may read the page, when it is loaded again, and what those cannot do who only reach the port.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,6 +1,5 @@
 //! The first things that people type: `reclass` alone, a node's name, `show`, `init` in a folder that is not empty,
 //! and commands without `-b` in an inventory or below it.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
 
 use std::fs;
 use std::path::Path;

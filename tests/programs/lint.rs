@@ -1,5 +1,4 @@
 //! The options of `reclass lint` with which a team adopts it: summaries, selections, baselines, repairs.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and runs programs")]
 
 use std::fs;
 use std::process::Command;

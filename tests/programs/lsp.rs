@@ -1,6 +1,5 @@
 //! `reclass lsp` over standard input and output: the inventory is found below the folder of the editor, with the
 //! settings of its file.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes files and may panic")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};

@@ -2,14 +2,8 @@
 //! copy of one of the examples that is a git repository, and must print what the page says. Lines that
 //! begin with `>` continue a command, as a shell shows it.
 //!
-//! `BLESS=1 cargo test --test pages` writes the outputs anew; read the difference before committing
+//! `BLESS=1 cargo test --test programs pages::` writes the outputs anew; read the difference before committing
 //! it. `[exit code N]` follows a command that does not end with 0.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test runs programs"
-)]
 
 use support::folders;
 
@@ -144,7 +138,10 @@ fn check_at(name: &str, place: &Place) {
     }
     assert!(page.contains("```console"), "{name} shows nothing");
     let differs = page.lines().zip(played.lines()).find(|(said, is)| said != is);
-    assert!(page == played, "{name} is out of date; BLESS=1 cargo test --test pages\n{differs:?}\n{played}");
+    assert!(
+        page == played,
+        "{name} is out of date; BLESS=1 cargo test --test programs pages::\n{differs:?}\n{played}"
+    );
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Command lines of `reclass-salt`, `reclass-ansible` and of the tools of `reclass` turn into output and
 //! files. What the Python programs have too, `tests/programs/python.rs` compares with them.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;

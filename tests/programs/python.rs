@@ -1,12 +1,6 @@
 //! Command lines turn into what kapicorp-reclass prints for them: its programs and ours run each of them.
 //!
 //! Needs a Python with kapicorp-reclass, as `tests/differential`; without one it says so.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test makes files, may panic and says what it left out"
-)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

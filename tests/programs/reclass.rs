@@ -1,5 +1,4 @@
 //! Command lines of `reclass` turn into exit codes, output and messages.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
 use std::fs;
 use std::io::Read as _;

@@ -1,10 +1,4 @@
 //! Command lines turn into what a terminal shows: colours, progress, completions.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test makes files, starts programs and threads, and says what it left out"
-)]
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

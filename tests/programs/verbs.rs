@@ -1,7 +1,6 @@
 //! Command lines of the verbs of `reclass` turn into exit codes and output.
 //!
 //! The pages of the documentation show the output of the verbs; `tests/programs/pages.rs` runs those.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
 use support::folders;
 

@@ -1,6 +1,5 @@
 //! Changes that the kernel does not report to a watch are found: those behind hard links, symbolic links,
 //! folders with two paths and mounts. After each change a kept inventory says what a new one says.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a test")]
 
 use support::folders;
 
@@ -286,7 +285,7 @@ fn runs_in_a_namespace_of_its_own(name: &str) -> bool {
 
 #[test]
 fn something_is_mounted_while_it_is_watched() {
-    if runs_in_a_namespace_of_its_own("something_is_mounted_while_it_is_watched") {
+    if runs_in_a_namespace_of_its_own("watch::something_is_mounted_while_it_is_watched") {
         return;
     }
     let run = |program: &str, arguments: &[PathBuf]| {

@@ -1,6 +1,4 @@
 //! The library and `PyYAML` read the same events, values and errors, and print the same texts.
-#![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
-#![allow(clippy::print_stdout, reason = "tests say what they skip and measure")]
 
 use support::yaml;
 

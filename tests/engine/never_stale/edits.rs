@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use support::folders::until_old;
 use tempfile::TempDir;
 
-use crate::random::Random;
+use support::random::Random;
 
 /// The files of classes that are written, replaced and removed.
 const CLASSES: [&str; 7] = ["base", "web", "db/init", "db/more", "asks", "extra", "deep/x"];

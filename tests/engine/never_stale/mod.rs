@@ -1,6 +1,5 @@
 //! Random edits of an inventory that is kept: after each, every answer is that of one that is opened from
 //! scratch in a new process.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 
 mod answers;
 mod edits;
@@ -31,7 +30,7 @@ const THREADS: usize = 12;
 fn answers_of_a_new_process(site: &Site, cautious: bool) -> String {
     let file = site.elsewhere().join("answers");
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["answer_from_scratch", "--exact", "--include-ignored"])
+        .args(["never_stale::answer_from_scratch", "--exact", "--include-ignored"])
         .env("RECLASS_SCRATCH_BASE", site.base())
         .env("RECLASS_SCRATCH_ANSWERS", &file)
         .env("RECLASS_SCRATCH_CAUTIOUS", cautious.to_string())

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::server::{Server, ask, params, said, text_of};
+use super::server::{Server, ask, params, said, text_of};
 
 #[test]
 fn a_server_behind_tls_gives_its_data_to_who_has_a_certificate() {

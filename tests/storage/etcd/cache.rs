@@ -7,7 +7,7 @@ use reclass::Inventory;
 use reclass::value::Value;
 use support::folders::until_old;
 
-use crate::server::{ALWAYS, Server, ask, params, said};
+use super::server::{ALWAYS, Server, ask, params, said};
 
 /// The nodes computed by a question.
 fn computed(inventory: &Inventory, node: &str) -> u64 {
@@ -59,7 +59,7 @@ fn an_export_of_another_node_sees_an_edit() {
     server.write("nodes/exporting.yml", "classes: [c]\nexports: {a: '${_param:a}'}\n");
     server.write("nodes/asking.yml", "parameters: {all: '$[ exports:a ]'}\n");
     let inventory = server.open(ALWAYS);
-    let all = |inventory: &Inventory| crate::server::short(&ask(inventory, "asking").unwrap().parameters);
+    let all = |inventory: &Inventory| super::server::short(&ask(inventory, "asking").unwrap().parameters);
     assert!(all(&inventory).contains("all: {exporting: file}"), "{}", all(&inventory));
     server.put("classes/c/_param/a", "etcd");
     assert!(all(&inventory).contains("all: {exporting: etcd}"));
@@ -137,7 +137,7 @@ fn calls(server: &Server, more: &str) -> Option<Vec<String>> {
         .args(["-f", "-q", "-s", "200", "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
-        .args(["cache::warm_questions", "--exact", "--include-ignored", "--nocapture"])
+        .args(["etcd::cache::warm_questions", "--exact", "--include-ignored", "--nocapture"])
         .env("ETCD_TEST_OPTIONS", server.options_text(more))
         .output()
         .ok()?;

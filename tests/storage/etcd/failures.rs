@@ -5,7 +5,7 @@ use std::fs;
 
 use reclass::Inventory;
 
-use crate::server::{ALWAYS, Server, ask, params, said, text_of};
+use super::server::{ALWAYS, Server, ask, params, said, text_of};
 
 const FAIL: &str = "etcd_interval: 0, etcd_failure: fail";
 

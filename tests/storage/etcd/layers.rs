@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::server::{ALWAYS, Server, ask, params, said, short, text_of};
+use super::server::{ALWAYS, Server, ask, params, said, short, text_of};
 
 #[test]
 fn a_key_is_a_layer_after_its_class_or_node() {

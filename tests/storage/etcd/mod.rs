@@ -2,12 +2,6 @@
 //!
 //! Debian has the programs in the packages `etcd-server` and `etcd-client`. Without them the tests say that
 //! they fail, unless `RECLASS_WITHOUT` names etcd.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test starts servers and writes files"
-)]
 
 mod access;
 mod cache;

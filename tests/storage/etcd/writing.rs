@@ -7,7 +7,7 @@ use reclass_edit::cluster::ClusterFile;
 use reclass_edit::etcd;
 use reclass_edit::tree::{EditOptions, Edited};
 
-use crate::server::{Server, params, short, text_of};
+use super::server::{Server, params, short, text_of};
 
 /// The cluster whose class `cluster.prague.overrides` is.
 const PRAGUE: ClusterFile<'static> = ClusterFile { cluster: "prague", name: "" };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use reclass::error::{Error, Warning};
 use reclass::{Inventory, Request};
 
-use crate::site::{ENVIRONMENTS, Site, code, git, parameter, warnings};
+use super::site::{ENVIRONMENTS, Site, code, git, parameter, warnings};
 
 fn error(inventory: &Inventory) -> Error {
     inventory.nodeinfo("web1", &Request::default()).unwrap_err()

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use reclass::{Inventory, Request};
 
-use crate::site::{ENVIRONMENTS, Site, code, git, parameter};
+use super::site::{ENVIRONMENTS, Site, code, git, parameter};
 
 #[test]
 fn the_environment_of_a_node_is_the_branch_of_its_classes() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use reclass::Inventory;
 use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
-use crate::site::{ENVIRONMENTS, Site, git, parameter};
+use super::site::{ENVIRONMENTS, Site, git, parameter};
 
 /// Waits before or after a command of git, or inside `fetch`, until the file `MARK` is gone.
 const PROGRAM: &str = r#"#!/bin/sh

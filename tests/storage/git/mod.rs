@@ -1,11 +1,5 @@
 //! Inventories in repositories on disk: what is read, what a push changes, and what happens when
 //! remotes, caches and processes break. Servers are in `tests/python/test_git.py`.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test makes repositories"
-)]
 
 mod breaks;
 mod files;

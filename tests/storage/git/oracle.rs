@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::site::Site;
+use super::site::Site;
 
 /// A Python with kapicorp-reclass and pygit2.
 fn python() -> Option<PathBuf> {

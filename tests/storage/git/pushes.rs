@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use reclass::Inventory;
 use reclass::value::Value;
 
-use crate::site::{ENVIRONMENTS, Site, git, parameter};
+use super::site::{ENVIRONMENTS, Site, git, parameter};
 
 /// An inventory whose nodes were all asked for.
 fn warm(site: &Site) -> Inventory {

@@ -8,7 +8,7 @@ use reclass_analysis::explain::{Selection, explain};
 use reclass_serve::Served;
 use reclass_serve::status::status;
 
-use crate::site::{Site, code, git, parameter};
+use super::site::{Site, code, git, parameter};
 
 /// Five of twenty nodes have the class `role`.
 fn site() -> Site {

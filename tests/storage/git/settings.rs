@@ -2,7 +2,7 @@
 
 use reclass::Inventory;
 
-use crate::site::Site;
+use super::site::Site;
 
 #[track_caller]
 fn refused(yaml: &str, expected: &str) {
@@ -92,10 +92,10 @@ fn an_unknown_option_is_a_warning() {
 #[test]
 fn edits_of_repositories_are_refused_and_files_are_not_shown() {
     let site = Site::with_environments();
-    let output = site.program(crate::site::ENVIRONMENTS, &["lint", "--help"]);
+    let output = site.program(super::site::ENVIRONMENTS, &["lint", "--help"]);
     assert!(output.status.success());
     let (settings, _) =
-        reclass::settings::Settings::from_options(&site.options(crate::site::ENVIRONMENTS)).unwrap();
+        reclass::settings::Settings::from_options(&site.options(super::site::ENVIRONMENTS)).unwrap();
     let error = reclass_edit::source::list(&settings, None).unwrap_err();
     let said = "files of storage_type 'yaml_git' cannot be shown as they are written (storage-unsupported)";
     assert_eq!(error.to_string(), said);

@@ -1,10 +1,6 @@
 //! The work of every command grows with the size of an inventory and not with its square, whatever is large in it:
 //! each command is run with each shape at three sizes, and the processor time of the process is compared.
 
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
-#![allow(clippy::format_collect, reason = "small texts")]
-#![allow(clippy::print_stdout, reason = "it prints a table")]
-
 use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -319,6 +315,7 @@ fn judge(
 
 #[test]
 fn the_time_of_a_command_grows_with_the_inventory() {
+    let _alone = crate::alone();
     let scale = if support::is_long() { 4 } else { 1 };
     let wanted = std::env::var("RECLASS_SHAPES").unwrap_or_default();
     let mut wrong = Vec::new();
@@ -332,6 +329,7 @@ fn the_time_of_a_command_grows_with_the_inventory() {
 
 #[test]
 fn every_command_is_measured_or_has_a_reason() {
+    let _alone = crate::alone();
     let output = Command::new(env!("CARGO_BIN_EXE_reclass")).arg("--help").output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
     let commands = help.lines().take_while(|line| *line != "Options:");

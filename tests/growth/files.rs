@@ -1,13 +1,7 @@
 //! Work grows with the size of a file, not with its square: each long scalar and each lint rule is measured
 //! with a file and with one of twice the size.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
-#![allow(clippy::format_collect, reason = "small texts")]
-#![allow(clippy::print_stdout, reason = "it prints a table")]
 
 use support::folders;
-#[path = "questions.rs"]
-#[allow(dead_code, reason = "one of its functions is for another test")]
-mod questions;
 
 use std::fs;
 use std::path::Path;
@@ -463,6 +457,7 @@ fn shown(options: &Map) -> Vec<Finding> {
 
 #[test]
 fn time_grows_with_the_size_of_a_file() {
+    let _alone = crate::alone();
     let mut wrong = Vec::new();
     let mut judge = |name: &str, what: &str, seconds: (f64, f64)| {
         println!("{name}: {what}: {:.2} s, {:.2} s", seconds.0, seconds.1);
@@ -481,7 +476,7 @@ fn time_grows_with_the_size_of_a_file() {
         let settings = "{merge_options: true, class_wildcards: true}";
         judge(name, "the answer", measured(settings, &make, size, &answer));
         judge(name, "lint", measured(settings, &make, size, &|options| drop(shown(options))));
-        for (what, ask) in questions::QUESTIONS.iter().filter(|_| support::is_long()) {
+        for (what, ask) in crate::questions::QUESTIONS.iter().filter(|_| support::is_long()) {
             let empty = tempfile::tempdir().unwrap();
             inventory(empty.path());
             fs::write(empty.path().join("nodes/n.yml"), "{}\n").unwrap();
@@ -501,6 +496,7 @@ fn time_grows_with_the_size_of_a_file() {
 
 #[test]
 fn every_rule_about_files_is_measured() {
+    let _alone = crate::alone();
     for rule in RULES.iter().filter(|rule| !NOT_IN_FILES.contains(&rule.id)) {
         assert!(MANY.iter().any(|many| many.rule == rule.id), "{}", rule.id);
     }

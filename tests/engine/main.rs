@@ -1,0 +1,17 @@
+//! What an inventory that is kept answers, while files, threads, grains and settings change.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test writes files, may panic, and says how much it did"
+)]
+
+mod class_patterns;
+mod grains;
+mod incremental;
+mod kept;
+mod minions;
+mod never_stale;
+mod on_demand;
+mod threads;
+mod together;
