@@ -386,6 +386,23 @@ fn a_value_merged_over_a_reference_is_recognized() {
     // Another old value has another cause.
     let comparison = place_old(&of_one.replace("m: {k: 3}", "m: {k: 4}"), &of_two.replace("s: 1", "s: 2"));
     assert_eq!(by_ruling(&comparison), ["- parameters m:k", "R4 parameters d:k"], "{comparison}");
+    // Through two references, and one inside of another.
+    for (name, text) in [
+        ("classes/a.yml", "parameters: {n: '${o}', o: '${m}', m: {k: v}, s: 1}\n"),
+        ("classes/c.yml", "parameters: {~c: {k: [1]}, d: {k: [0]}, w: c}\n"),
+        ("nodes/two.yml", "classes: [c]\nparameters: {d: '${${w}}', c: {~k: [2]}}\n"),
+    ] {
+        place.write(name, text);
+    }
+    let of_one = of_one.replace("n:", "o: {k: 3}, n:");
+    let comparison = place_old(&of_one, &of_two.replace("c: {", "w: c, c: {"));
+    let expected = ["R4 parameters d:k", "R4 parameters m:k", "R4 parameters o:k"];
+    assert_eq!(by_ruling(&comparison), expected, "{comparison}");
+    // The old programs change no mapping of one layer: there is an edit between the answers.
+    place.write("classes/a.yml", "parameters: {n: '${m}', m: {k: 1}, o: '${m}', s: 1}\n");
+    place.write("classes/b.yml", "{}\n");
+    let comparison = place_old(&of_one, "{classes: [c], parameters: {c: {k: [2]}, d: {k: [0, 2]}, w: c}}");
+    assert_eq!(by_ruling(&comparison), ["- parameters m:k", "- parameters o:k"], "{comparison}");
 }
 
 #[test]

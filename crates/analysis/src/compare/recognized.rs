@@ -75,7 +75,7 @@ impl Recognizer<'_, '_> {
             OldNode::Refused(_) => None,
         };
         let mapped = Mapped::of(now, classes, layers);
-        let references = BroughtMappings::of(layers);
+        let references = BroughtMappings::of(layers, &node.new.parameters, self.renderer.delimiter());
         let removals = layers.all().flat_map(|layer| &layer.applications.removals);
         let removals: FxHashSet<&str> = removals.map(|(name, _)| &**name).collect();
         for (change, cause) in changes.iter().zip(causes.iter_mut()).filter(|(_, cause)| cause.is_none()) {
@@ -83,9 +83,7 @@ impl Recognizer<'_, '_> {
                 Section::Environment | Section::Exports => None,
                 Section::Classes => mapped.added(change),
                 Section::Applications => mapped.added(change).or_else(|| removed(change, &removals)),
-                Section::Parameters if references.explain(change, &node.new.parameters) => {
-                    Some(Cause::MergedOverReference)
-                }
+                Section::Parameters if references.explain(change) => Some(Cause::MergedOverReference),
                 Section::Parameters => {
                     let brings = |file| self.merge_keys.bring(now, file, change, self.form);
                     layers.all().map(|layer| layer.file).any(brings).then_some(Cause::MergeKey)
