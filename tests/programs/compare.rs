@@ -296,8 +296,10 @@ fn by_ruling(comparison: &Json) -> Vec<String> {
     let mut all = Vec::new();
     for cause in comparison["causes"].as_array().unwrap() {
         let ruling = cause["rulings"][0]["ruling"].as_str().unwrap_or("-");
-        for node in cause["difference"]["mended"].as_array().unwrap() {
-            all.push(format!("{ruling} renders {}", node["node"].as_str().unwrap()));
+        for (side, what) in [("mended", "renders"), ("broken", "stops")] {
+            for node in cause["difference"][side].as_array().unwrap() {
+                all.push(format!("{ruling} {what} {}", node["node"].as_str().unwrap()));
+            }
         }
         for change in cause["difference"]["changes"].as_array().unwrap() {
             let (section, path) = (change["section"].as_str().unwrap(), change["path"].as_str().unwrap());
@@ -359,6 +361,88 @@ fn a_class_mapping_that_the_old_program_did_not_have_is_recognized() {
     assert!(out.contains("S20: a class mapping of the settings here brings a class"), "{out}");
     let (code, out, _) = place.reclass(&["compare", "old.yml"]);
     assert_eq!((code, out.as_str()), (0, "nothing differs in 2 nodes\n"));
+}
+
+/// Compares with a mapping of the node one to the class mapped, which the old program does not have. `edit` changes
+/// the old answers.
+fn of_mapping(files: &[(&str, &str)], edit: impl Fn(&str) -> String) -> Vec<String> {
+    let place = Place::new();
+    for (name, text) in files {
+        place.write(name, text);
+    }
+    let (_, old, messages) = place.reclass(&["--inventory"]);
+    assert!(!old.is_empty(), "{messages}");
+    place.write("old.yml", &edit(&old));
+    place.write("reclass-config.yml", "inventory_base_uri: .\nclass_mappings: ['one mapped']\n");
+    by_ruling(&place.compared_some("old.yml", &[]))
+}
+
+#[test]
+fn a_class_mapping_of_a_class_that_the_node_lists_too_is_recognized() {
+    let files = [
+        (
+            "classes/a.yml",
+            "applications: [web, '~x', y]\nparameters: {port: 1, l: [1], ~m: {j: 1}, only: 1}\nexports: {p: '${port}'}\n",
+        ),
+        (
+            "classes/mapped.yml",
+            "classes: [base]\napplications: [x, '~y']\nparameters: {port: 2, l: [2], m: {k: 2}, own: 2}\n",
+        ),
+        ("classes/base.yml", "parameters: {deep: 2}\n"),
+        ("classes/b.yml", "parameters: {deep: 1, t: 'at ${port}'}\n"),
+        ("nodes/one.yml", "classes: [a, b, mapped]\n"),
+    ];
+    let values = ["deep", "l", "m:k", "port", "t"].map(|path| format!("S20 parameters {path}"));
+    let mut all = ["S20 applications", "S20 classes", "S20 exports p"].map(String::from).to_vec();
+    all.extend(values);
+    assert_eq!(of_mapping(&files, str::to_owned), all);
+    // Another old value has no cause, nor has what refers to it.
+    let open = ["exports p", "parameters port", "parameters t"];
+    let is_open = |line: &String| open.iter().any(|open| *line == format!("S20 {open}"));
+    let mut edited = open.map(|open| format!("- {open}")).to_vec();
+    edited.insert(1, "- parameters only".into());
+    edited.extend(all.into_iter().filter(|line| !is_open(line)));
+    let edit = |old: &str| old.replace("port: 2", "port: 3").replace("only: 1", "only: 2");
+    assert_eq!(of_mapping(&files, edit), edited);
+    // With the same order of classes, both programs have the mapping.
+    let same = [("nodes/one.yml", "classes: [mapped]\n"), files[1], files[2]];
+    assert_eq!(of_mapping(&same, |old| old.replace("port: 2", "port: 3")), ["- parameters port"]);
+}
+
+#[test]
+fn an_error_that_a_class_mapping_brings_is_recognized() {
+    let node = ("nodes/one.yml", "classes: [db]\n");
+    let missing = ("classes/mapped.yml", "classes: [gone]\n");
+    let broken = ("classes/mapped.yml", "parameters: {a: '${gone}'}\n");
+    for files in [&[node][..], &[node, missing], &[node, broken]] {
+        assert_eq!(of_mapping(files, str::to_owned), ["S20 stops one"], "{files:?}");
+    }
+    // Not that of a class that the node lists too.
+    let listed = ("nodes/one.yml", "classes: [db, mapped]\n");
+    let whole = ("classes/mapped.yml", "parameters: {a: 1}\n");
+    let place = Place::new();
+    for (name, text) in [listed, whole] {
+        place.write(name, text);
+    }
+    let (_, old, _) = place.reclass(&["--inventory"]);
+    place.write("old.yml", &old);
+    place.write("reclass-config.yml", "inventory_base_uri: .\nclass_mappings: ['one mapped']\n");
+    place.write(broken.0, broken.1);
+    assert_eq!(by_ruling(&place.compared("old.yml")), ["- stops one"]);
+}
+
+#[test]
+fn an_application_that_a_mapped_class_removes_is_recognized() {
+    let files = [
+        ("classes/mapped.yml", "classes: [less]\n"),
+        ("classes/less.yml", "classes: [db]\napplications: ['~db']\n"),
+        ("nodes/one.yml", "classes: [db]\n"),
+    ];
+    assert_eq!(of_mapping(&files, str::to_owned), ["S20 applications", "S20 classes"]);
+    // Another class removes it too, and the old program does not.
+    let other = ("nodes/one.yml", "classes: [db]\napplications: ['~db']\n");
+    let edit = |old: &str| old.replacen("applications: []", "applications: [db]", 1);
+    assert_eq!(of_mapping(&[files[0], files[1], other], edit), ["S20 classes", "S8 applications"]);
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Cause {
             ),
             Cause::Mapped => (
                 "S20",
-                "a class mapping of the settings here brings a class that the old program did not have: it read other settings",
+                "a class mapping of the settings here brings a class, or brings it earlier; the old program read settings without this mapping",
             ),
             Cause::MatchedAtTop => (
                 "S19",

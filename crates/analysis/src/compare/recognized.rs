@@ -3,7 +3,7 @@
 //! | in           | what it looks like                                                                             |
 //! |--------------|------------------------------------------------------------------------------------------------|
 //! | `values`     | one value is what another program makes of the same file                                       |
-//! | `mapped`     | a class brings the new value, a class mapping brings the class, and the old node has none      |
+//! | `mapped`     | a class gives the new value, or the old one from another place, and a mapping brings the class |
 //! | `references` | the old value is the new one of a parameter that refers here, or of the one referred to        |
 //! | `merge_keys` | a merge key (`<<`) brings the new value, and the old one is in another mapping of the file     |
 //! | `refused`    | the node has what only this program accepts                                                    |
@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::causes::{Cause, IGNORED_NAME};
 use super::normal::OldForm;
-use super::old::{OldNode, OldSections};
+use super::old::OldSections;
 use crate::diff::{NodeChange, Renderer, Section};
 use crate::explain::{ReferenceTrace, ValuePlaces, ValueTrace, Wanted, traces};
 use mapped::Mapped;
@@ -37,7 +37,7 @@ const MOST_ITEMS: usize = 50;
 /// A node, with the answers of both sides.
 pub(super) struct Sides<'n> {
     pub name: &'n Text,
-    pub old: &'n OldNode,
+    pub old: &'n OldSections,
     /// The answer of this side, in the form of the old one.
     pub new: &'n NodeInfo,
 }
@@ -70,19 +70,15 @@ impl Recognizer<'_, '_> {
         causes: &mut [Option<Cause>],
     ) {
         let now = self.renderer.computation();
-        let classes = match node.old {
-            OldNode::Answer(OldSections { classes, .. }) => classes.as_deref(),
-            OldNode::Refused(_) => None,
-        };
-        let mapped = Mapped::of(now, classes, layers);
+        let mapped = Mapped::of(now, node.old.classes.as_deref(), &node.new.classes, layers);
         let references = BroughtMappings::of(layers, &node.new.parameters, self.renderer.delimiter());
         let removals = layers.all().flat_map(|layer| &layer.applications.removals);
         let removals: FxHashSet<&str> = removals.map(|(name, _)| &**name).collect();
         for (change, cause) in changes.iter().zip(causes.iter_mut()).filter(|(_, cause)| cause.is_none()) {
             *cause = match change.section {
                 Section::Environment | Section::Exports => None,
-                Section::Classes => mapped.added(change),
-                Section::Applications => mapped.added(change).or_else(|| removed(change, &removals)),
+                Section::Classes => mapped.item(change),
+                Section::Applications => mapped.item(change).or_else(|| removed(change, &removals)),
                 Section::Parameters if references.explain(change) => Some(Cause::MergedOverReference),
                 Section::Parameters => {
                     let brings = |file| self.merge_keys.bring(now, file, change, self.form);
@@ -102,11 +98,15 @@ impl Recognizer<'_, '_> {
         });
         let wanted: Vec<Wanted> = sought.iter().map(|at| wanted(&changes[*at])).collect();
         let traces = traces(&ValuePlaces::new(now, layers), &wanted);
+        for (at, trace) in sought.iter().zip(&traces) {
+            causes[*at] = mapped.reordered(&changes[*at], trace, self.form);
+        }
         let known = KnownCauses::of(&mapped, changes, causes);
         let mut of_lists: FxHashMap<(Section, &[Key]), Cause> = FxHashMap::default();
         for (at, trace) in sought.iter().zip(&traces) {
             let change = &changes[*at];
-            causes[*at] = known.of_trace(trace).or_else(|| of_other_node(change, trace));
+            causes[*at] =
+                causes[*at].or_else(|| known.of_trace(trace)).or_else(|| of_other_node(change, trace));
             if let Some(cause) = causes[*at].filter(|_| !change.items.is_empty()) {
                 of_lists.entry((change.section, &change.path)).or_insert(cause);
             }
@@ -127,18 +127,28 @@ impl Recognizer<'_, '_> {
         let layers = self.renderer.layers(name).ok()?;
         refused::cause(new, &layers, self.renderer.computation().settings, self.form)
     }
-}
 
-/// The cause of errors here where the old program has an answer.
-pub(super) fn of_errors(faults: &[Fault], options: &Map) -> Option<Cause> {
-    let codes =
-        || faults.iter().flat_map(|fault| std::iter::once(fault).chain(&fault.causes)).map(Fault::code);
-    let is_ignored = || {
-        options.contains_key("ignore_class_notfound")
-            && options.contains_key(IGNORED_NAME)
-            && codes().any(|code| code == "class-not-found")
-    };
-    codes().find_map(Cause::of_error).or_else(|| is_ignored().then_some(Cause::IgnoredName))
+    /// The cause of errors here where the old program has an answer.
+    pub fn of_errors(
+        &self,
+        name: &Text,
+        old: &OldSections,
+        faults: &[Fault],
+        options: &Map,
+    ) -> Option<Cause> {
+        let faults = || faults.iter().flat_map(|fault| std::iter::once(fault).chain(&fault.causes));
+        let mapped = || {
+            let (now, classes) = (self.renderer.computation(), old.classes.as_deref()?);
+            faults().find_map(|fault| mapped::of_fault(now, name, classes, fault))
+        };
+        let is_ignored = || {
+            options.contains_key("ignore_class_notfound")
+                && options.contains_key(IGNORED_NAME)
+                && faults().any(|fault| fault.code() == "class-not-found")
+        };
+        let ruling = faults().map(Fault::code).find_map(Cause::of_error).or_else(mapped);
+        ruling.or_else(|| is_ignored().then_some(Cause::IgnoredName))
+    }
 }
 
 /// The value below these keys.

@@ -6,7 +6,7 @@ use super::ComparedParts;
 use super::causes::Cause;
 use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
-use super::recognized::{MergeKeys, Recognizer, Sides, of_errors};
+use super::recognized::{MergeKeys, Recognizer, Sides};
 use crate::diff::{NodeChange, NodeDifference, Renderer, Section, changes};
 use reclass::Inventory;
 use reclass::parts::engine::answer::NodeInfo;
@@ -93,14 +93,15 @@ impl<'a> Comparing<'a> {
                 let refusal = Fault { node: Some(name.clone()), ..Fault::new(kind) };
                 one(recognizer.of_refusal(name, &now), NodeDifference::Mended(vec![refusal]))
             }
-            (Some(OldNode::Answer(_)), Some(Err(error))) => {
+            (Some(OldNode::Answer(sections)), Some(Err(error))) => {
                 let faults = error.into_faults();
-                one(of_errors(&faults, self.options), NodeDifference::Broken(faults))
+                let cause = recognizer.of_errors(name, sections, &faults, self.options);
+                one(cause, NodeDifference::Broken(faults))
             }
-            (Some(old @ OldNode::Answer(sections)), Some(Ok(new))) => {
+            (Some(OldNode::Answer(sections)), Some(Ok(new))) => {
                 let all = changes(&sections.completed(&new, self.old.form), &new, &|_| None);
                 let all: Vec<NodeChange> = all.into_iter().flat_map(NodeChange::split).collect();
-                let causes = recognizer.of_changes(&Sides { name, old, new: &new }, &all);
+                let causes = recognizer.of_changes(&Sides { name, old: sections, new: &new }, &all);
                 let mut by_cause: BTreeMap<Cause, Vec<NodeChange>> = BTreeMap::new();
                 for (cause, change) in
                     causes.into_iter().zip(all).filter(|(_, change)| self.is_chosen(change))
