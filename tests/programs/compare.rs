@@ -446,6 +446,37 @@ fn an_application_that_a_mapped_class_removes_is_recognized() {
 }
 
 #[test]
+fn a_query_has_the_cause_of_the_exports_that_answer_it() {
+    let files = [
+        ("classes/mapped.yml", "parameters: {role: db}\nexports: {port: 80, only: 1}\n"),
+        ("classes/db.yml", "parameters: {role: web}\nexports: {role: '${role}', size: 1}\n"),
+        (
+            "classes/queries.yml",
+            "parameters: {ports: '$[ exports:port ]', databases: '$[ if exports:port == 80 ]', sizes: '$[ exports:size ]', only: '$[ exports:only ]'}\n",
+        ),
+        ("nodes/one.yml", "classes: [db]\n"),
+        ("nodes/two.yml", "classes: [queries]\nparameters: {first: '${ports}', text: 'of ${databases}'}\n"),
+        ("nodes/web1.yml", "exports: {port: 81}\n"),
+    ];
+    let expected = [
+        "S20 classes",
+        "S20 exports only",
+        "S20 exports port",
+        "S20 parameters databases",
+        "S20 parameters first:one",
+        "S20 parameters only",
+        "S20 parameters ports:one",
+        "S20 parameters text",
+    ];
+    let mut all = of_mapping(&files, str::to_owned);
+    all.retain(|line| !line.starts_with("S20 parameters role"));
+    assert_eq!(all, expected);
+    // What the mapping does not bring has no cause.
+    let edit = |old: &str| old.replace("one: 1", "one: 2");
+    assert!(of_mapping(&files, edit).contains(&"- parameters sizes:one".to_owned()));
+}
+
+#[test]
 fn a_value_merged_over_a_reference_is_recognized() {
     let place = Place::new();
     for (name, text) in [

@@ -8,7 +8,7 @@
 //! | `merge_keys` | a merge key (`<<`) brings the new value, and the old one is in another mapping of the file     |
 //! | `refused`    | the node has what only this program accepts                                                    |
 //!
-//! A value that refers to one with a cause has the same cause.
+//! A value that refers to one with a cause has the same cause, and so has the answer of a query.
 
 mod mapped;
 mod merge_keys;
@@ -19,15 +19,17 @@ mod values;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::causes::{Cause, IGNORED_NAME};
-use super::normal::OldForm;
-use super::old::OldSections;
-use crate::diff::{NodeChange, Renderer, Section};
+use super::normal::{OldForm, normal};
+use super::old::{OldAnswers, OldNode, OldSections};
+use crate::diff::{NodeChange, Renderer, Section, changes};
 use crate::explain::{ReferenceTrace, ValuePlaces, ValueTrace, Wanted, traces};
 use mapped::Mapped;
-pub(super) use merge_keys::MergeKeys;
+use merge_keys::MergeKeys;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::Layers;
-use reclass_base::error::Fault;
+use reclass::parts::model::query::Query;
+use reclass::parts::output::wire::carry;
+use reclass_base::error::{Fault, Result};
 use reclass_base::value::{Key, Map, Text, Value};
 use references::BroughtMappings;
 
@@ -40,25 +42,53 @@ pub(super) struct Sides<'n> {
     pub old: &'n OldSections,
     /// The answer of this side, in the form of the old one.
     pub new: &'n NodeInfo,
+    /// Whether to look at the nodes that answer its queries.
+    pub asks: bool,
 }
 
 /// Recognizes causes in the nodes of an inventory, in one thread.
 pub(super) struct Recognizer<'r, 'a> {
     pub renderer: &'r Renderer<'a>,
-    pub form: OldForm,
-    pub merge_keys: &'r mut MergeKeys,
+    pub old: &'r OldAnswers,
+    pub kept: &'r mut Kept,
+}
+
+/// What a thread keeps for the next nodes.
+#[derive(Default)]
+pub(super) struct Kept {
+    merge_keys: MergeKeys,
+    /// The causes of the changed exports of each node that a query is about.
+    exports: FxHashMap<Text, Vec<(Cause, Vec<Key>)>>,
 }
 
 impl Recognizer<'_, '_> {
-    /// The cause of each change of a node. The changes are split.
-    pub fn of_changes(&mut self, node: &Sides<'_>, changes: &[NodeChange]) -> Vec<Cause> {
-        let mut causes = values::causes(node.name, changes, self.form);
+    /// The answer of this side for a node, in the form of the old ones.
+    pub fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
+        let form = self.old.form;
+        let formed = |mut info: NodeInfo| {
+            if form == OldForm::Pillar {
+                info.parameters = carry(&info.parameters, "the pillar", self.renderer.delimiter())?;
+            }
+            for section in [&mut info.environment, &mut info.parameters, &mut info.exports] {
+                *section = normal(section, form);
+            }
+            Ok(info)
+        };
+        self.renderer.render(name).map(|info| info.and_then(formed))
+    }
+
+    /// The changes of a node, split, each with its cause.
+    pub fn of_changes(&mut self, node: &Sides<'_>) -> Vec<(Cause, NodeChange)> {
+        let changes = changes(&node.old.completed(node.new, self.old.form), node.new, &|_| None);
+        let changes: Vec<NodeChange> = changes.into_iter().flat_map(NodeChange::split).collect();
+        let mut causes = values::causes(node.name, &changes, self.old.form);
         if causes.contains(&None)
             && let Ok(layers) = self.renderer.layers(node.name)
         {
-            self.of_layers(node, &layers, changes, &mut causes);
+            self.of_layers(node, &layers, &changes, &mut causes);
         }
-        causes.into_iter().map(|cause| cause.unwrap_or(Cause::Unexplained)).collect()
+        let causes = causes.into_iter().map(|cause| cause.unwrap_or(Cause::Unexplained));
+        causes.zip(changes).collect()
     }
 
     /// Completes the causes with those that the layers of the node show.
@@ -72,6 +102,10 @@ impl Recognizer<'_, '_> {
         let now = self.renderer.computation();
         let mapped = Mapped::of(now, node.old.classes.as_deref(), &node.new.classes, layers);
         let references = BroughtMappings::of(layers, &node.new.parameters, self.renderer.delimiter());
+        let mut queries = Vec::new();
+        for layer in layers.all().filter(|_| node.asks) {
+            layer.parameters.queries(&mut |path, query, _| queries.push((path.to_vec(), query)));
+        }
         let removals = layers.all().flat_map(|layer| &layer.applications.removals);
         let removals: FxHashSet<&str> = removals.map(|(name, _)| &**name).collect();
         for (change, cause) in changes.iter().zip(causes.iter_mut()).filter(|(_, cause)| cause.is_none()) {
@@ -80,10 +114,10 @@ impl Recognizer<'_, '_> {
                 Section::Classes => mapped.item(change),
                 Section::Applications => mapped.item(change).or_else(|| removed(change, &removals)),
                 Section::Parameters if references.explain(change) => Some(Cause::MergedOverReference),
-                Section::Parameters => {
-                    let brings = |file| self.merge_keys.bring(now, file, change, self.form);
+                Section::Parameters => self.of_query(change, &queries).or_else(|| {
+                    let brings = |file| self.kept.merge_keys.bring(now, file, change, self.old.form);
                     layers.all().map(|layer| layer.file).any(brings).then_some(Cause::MergeKey)
-                }
+                }),
             };
         }
         let is_value = |section| matches!(section, Section::Parameters | Section::Exports);
@@ -99,7 +133,7 @@ impl Recognizer<'_, '_> {
         let wanted: Vec<Wanted> = sought.iter().map(|at| wanted(&changes[*at])).collect();
         let traces = traces(&ValuePlaces::new(now, layers), &wanted);
         for (at, trace) in sought.iter().zip(&traces) {
-            causes[*at] = mapped.reordered(&changes[*at], trace, self.form);
+            causes[*at] = mapped.reordered(&changes[*at], trace, self.old.form);
         }
         let known = KnownCauses::of(&mapped, changes, causes);
         let mut of_lists: FxHashMap<(Section, &[Key]), Cause> = FxHashMap::default();
@@ -122,10 +156,44 @@ impl Recognizer<'_, '_> {
         }
     }
 
+    /// The cause of a change in the answer of a query: that of the exports it asks for, of the node that changed.
+    fn of_query(&mut self, change: &NodeChange, queries: &[(Vec<Key>, &Query)]) -> Option<Cause> {
+        let (_, query) = queries.iter().rfind(|(path, _)| change.path.starts_with(path))?;
+        let exports = query.value.iter().chain(query.comparisons().map(|test| &test.export));
+        let exports: Vec<Vec<Key>> =
+            exports.map(|path| path.iter().cloned().map(Key::from).collect()).collect();
+        let is_asked =
+            |path: &[Key]| exports.iter().any(|one| one.starts_with(path) || path.starts_with(one));
+        let maps = [&change.old, &change.new].into_iter().flatten().filter_map(Value::as_map);
+        let names = change.path.iter().chain(maps.flat_map(Map::keys)).filter_map(Key::as_str);
+        let item = change.items.first().and_then(|item| change.item(item)?.as_str());
+        names.chain(item).find_map(|name| {
+            let asked = self.of_exports(&name.into()).iter().filter(|(_, path)| is_asked(path));
+            // No cause is less than any.
+            asked.map(|(cause, _)| *cause).min().filter(|cause| *cause != Cause::Unexplained)
+        })
+    }
+
+    /// The causes of the changed exports of a node.
+    fn of_exports(&mut self, name: &Text) -> &[(Cause, Vec<Key>)] {
+        if !self.kept.exports.contains_key(name) {
+            let mut exports = Vec::new();
+            if let Some(OldNode::Answer(old)) = self.old.nodes.get(name)
+                && let Some(Ok(new)) = self.render(name)
+            {
+                let changes = self.of_changes(&Sides { name, old, new: &new, asks: false });
+                let changes = changes.into_iter().filter(|(_, change)| change.section == Section::Exports);
+                exports.extend(changes.map(|(cause, change)| (cause, change.path)));
+            }
+            self.kept.exports.insert(name.clone(), exports);
+        }
+        &self.kept.exports[name]
+    }
+
     /// The cause of an answer where the old program has none.
     pub fn of_refusal(&self, name: &Text, new: &NodeInfo) -> Option<Cause> {
         let layers = self.renderer.layers(name).ok()?;
-        refused::cause(new, &layers, self.renderer.computation().settings, self.form)
+        refused::cause(new, &layers, self.renderer.computation().settings, self.old.form)
     }
 
     /// The cause of errors here where the old program has an answer.

@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use super::ComparedParts;
 use super::causes::Cause;
-use super::normal::{OldForm, normal};
 use super::old::{OldAnswers, OldNode};
-use super::recognized::{MergeKeys, Recognizer, Sides};
-use crate::diff::{NodeChange, NodeDifference, Renderer, Section, changes};
+use super::recognized::{Kept, Recognizer, Sides};
+use crate::diff::{NodeChange, NodeDifference, Renderer, Section};
 use reclass::Inventory;
-use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
-use reclass::parts::output::wire::carry;
 use reclass_base::error::{Error, Fault, Kind, Result};
 use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
@@ -64,10 +61,10 @@ impl<'a> Comparing<'a> {
             WorkUnit::Nodes,
             context.settings.threads,
             nodes,
-            || (Renderer::new(context.computation()), std::cell::RefCell::new(MergeKeys::default())),
-            |(renderer, merge_keys), name| {
-                let merge_keys = &mut merge_keys.borrow_mut();
-                self.explained(name, Recognizer { renderer, form: self.old.form, merge_keys })
+            || (Renderer::new(context.computation()), std::cell::RefCell::new(Kept::default())),
+            |(renderer, kept), name| {
+                let kept = &mut kept.borrow_mut();
+                self.explained(name, Recognizer { renderer, old: self.old, kept })
             },
             |_| false,
         )
@@ -75,8 +72,7 @@ impl<'a> Comparing<'a> {
 
     /// The differences between the old answer for a node and that of this side.
     fn explained(&self, name: &Text, mut recognizer: Recognizer<'_, '_>) -> Explained {
-        let renderer = recognizer.renderer;
-        let now = renderer.render(name).map(|info| self.formed(info?, renderer.delimiter()));
+        let now = recognizer.render(name);
         let one = |cause: Option<Cause>, difference| {
             Explained::from([(cause.unwrap_or(Cause::Unexplained), difference)])
         };
@@ -99,14 +95,12 @@ impl<'a> Comparing<'a> {
                 one(cause, NodeDifference::Broken(faults))
             }
             (Some(OldNode::Answer(sections)), Some(Ok(new))) => {
-                let all = changes(&sections.completed(&new, self.old.form), &new, &|_| None);
-                let all: Vec<NodeChange> = all.into_iter().flat_map(NodeChange::split).collect();
-                let causes = recognizer.of_changes(&Sides { name, old: sections, new: &new }, &all);
                 let mut by_cause: BTreeMap<Cause, Vec<NodeChange>> = BTreeMap::new();
-                for (cause, change) in
-                    causes.into_iter().zip(all).filter(|(_, change)| self.is_chosen(change))
-                {
-                    by_cause.entry(cause).or_default().push(change);
+                let sides = Sides { name, old: sections, new: &new, asks: true };
+                for (cause, change) in recognizer.of_changes(&sides) {
+                    if self.is_chosen(&change) {
+                        by_cause.entry(cause).or_default().push(change);
+                    }
                 }
                 by_cause
                     .into_iter()
@@ -114,18 +108,6 @@ impl<'a> Comparing<'a> {
                     .collect()
             }
         }
-    }
-
-    /// An answer in the form of the old ones.
-    fn formed(&self, mut info: NodeInfo, delimiter: &str) -> Result<NodeInfo> {
-        let form = self.old.form;
-        if form == OldForm::Pillar {
-            info.parameters = carry(&info.parameters, "the pillar", delimiter)?;
-        }
-        info.environment = normal(&info.environment, form);
-        info.parameters = normal(&info.parameters, form);
-        info.exports = normal(&info.exports, form);
-        Ok(info)
     }
 
     /// Whether a change counts. Parameters are chosen by their first key.

@@ -28,7 +28,7 @@ struct ValuesOfKey {
 
 /// The files of an inventory that use merge keys.
 #[derive(Default)]
-pub(in crate::compare) struct MergeKeys {
+pub(super) struct MergeKeys {
     /// By file; `None` for one without merge keys.
     files: FxHashMap<FileId, Option<KeyValues>>,
 }
