@@ -12,7 +12,7 @@ mod short;
 use std::fmt;
 use std::sync::Arc;
 
-pub use concise::{NAME_COMES_TO, by_problem, concise, concise_warning, inert, with_names};
+pub use concise::{by_problem, concise, concise_warning, inert, with_names};
 pub use concise::{is_active, names_its_node, names_its_path};
 pub use kind::{Kind, article};
 pub use short::{short, short_path};

@@ -44,6 +44,7 @@ impl Linearizer<'_> {
             folder,
             // The name may contain a parameter's value, and a similar name would reveal it.
             similar: similar.filter(|_| entry.template.is_none() && !entry.wild),
+            shown: None,
         };
         let fault = self.place(Fault::new(kind), entry.origin, by);
         let fault = match entry.missing_note() {

@@ -9,7 +9,7 @@ use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::{ClassEntry, Layer};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::Template;
-use reclass_base::error::{Fault, Kind, NAME_COMES_TO};
+use reclass_base::error::{Fault, Kind};
 use reclass_base::path::join_path;
 use reclass_base::pattern::PathPattern;
 use reclass_base::secrets::{MASK, Secrets};
@@ -27,12 +27,15 @@ pub(super) struct ResolvedName {
 impl Linearizer<'_> {
     /// Adds the resolved class name as a note. The main message must not contain it: the name holds a
     /// parameter's value, and a minion may see the message. A name that depends on a secret is hidden.
-    pub(super) fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
+    pub(super) fn with_name(&self, mut fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
-        match self.shown_name(template, entry.origin, name) {
-            Some(shown) => fault.note(format!("{NAME_COMES_TO}'{shown}'"), None),
-            None => fault.note("a secret is in its name", None),
+        let Some(name) = self.shown_name(template, entry.origin, name) else {
+            return fault.note("a secret is in its name", None);
+        };
+        if let Kind::ClassNotFound { shown, .. } = &mut fault.kind {
+            *shown = Some(name.to_string());
         }
+        fault.note(format!("its name comes to '{name}'"), None)
     }
 
     /// The resolved name, if it does not depend on a secret.

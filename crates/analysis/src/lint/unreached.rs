@@ -108,7 +108,10 @@ impl<'l> Walk<'_, 'l> {
         let is_leading = |similar: &String| leading.iter().filter_map(name_of).any(|name| name == similar);
         let similar = similar.clone().filter(|similar| !entry.wild && !is_leading(similar));
         let written = entry.name.to_string();
-        self.report(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
+        self.report(
+            Kind::ClassNotFound { name, written, folder: String::new(), similar, shown: None },
+            entry,
+        );
     }
 
     fn report_cycle(&mut self, path: &[(usize, IntoIter<Target<'l>>)], class: usize, entry: &ClassEntry) {

@@ -9,9 +9,6 @@ use indexmap::IndexMap;
 
 use super::{Error, Fault, Kind, Warning, short};
 
-/// How the note begins that has the name of a class whose entry has references.
-pub const NAME_COMES_TO: &str = "its name comes to ";
-
 /// Who reads the concise form.
 #[derive(Clone, Copy, PartialEq)]
 enum Audience {
@@ -80,9 +77,8 @@ fn concise_fault(fault: &Fault, audience: Audience, depth: usize, lines: &mut Ve
     {
         let _ = write!(line, "; the schema says so at {rule}");
     }
-    let name = fault.notes.iter().find(|note| note.text.starts_with(NAME_COMES_TO));
-    if let (Audience::OfFiles, Kind::ClassNotFound { .. }, Some(name)) = (audience, &fault.kind, name) {
-        let _ = write!(line, "; {}", name.text);
+    if let (Audience::OfFiles, Kind::ClassNotFound { shown: Some(name), .. }) = (audience, &fault.kind) {
+        let _ = write!(line, "; its name comes to '{name}'");
     }
     lines.push(inert(&line));
     for cause in &fault.causes {

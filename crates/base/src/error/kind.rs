@@ -238,7 +238,7 @@ kinds! {
     // Linearization.
     /// A node or a class includes a class that no file defines. Correct the name, add the file, or allow
     /// missing classes with the setting `ignore_class_notfound`.
-    ClassNotFound { name: String, written: String, folder: String, similar: Option<String> } "class-not-found" 65
+    ClassNotFound { name: String, written: String, folder: String, similar: Option<String>, shown: Option<String> } "class-not-found" 65
         "no class '{written}' in {}", folder_sentence(folder);
     /// Classes include one another in a cycle (S7). Remove one of the entries that the message shows.
     ClassCycle { cycle: String } "class-cycle" 65
