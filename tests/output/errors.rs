@@ -181,7 +181,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
         }
         "storage-unsupported" => create("web2", ""),
         "wire-type" => {
-            let answered = Served::open(options, false)?.pillar("web1", &Request::default(), false);
+            let answered = Served::open(options, false)?.pillar("web1", &Request::default(), false, false);
             answered.result.map(drop).map_err(|failed| failed.error)
         }
         // Two processes at the same moment; tests/storage/etcd has some that write for as long as it takes.

@@ -421,8 +421,9 @@ impl Inventory {
     /// `allow_adapter_env_override`. The setting `node_not_found` decides the answer for a minion without a
     /// node.
     ///
-    /// `grains` are those of the minion, a mapping; only those are read that the settings name.
-    #[pyo3(signature = (minion_id, pillar = None, environment = None, grains = None))]
+    /// `grains` are those of the minion, a mapping; only those are read that the settings name. With `schemas`, a pillar
+    /// that breaks a schema is an error whatever the setting `schema_check` says.
+    #[pyo3(signature = (minion_id, pillar = None, environment = None, grains = None, *, schemas = false))]
     fn pillar<'py>(
         &self,
         py: Python<'py>,
@@ -430,6 +431,7 @@ impl Inventory {
         pillar: Option<&Bound<'py, PyAny>>,
         environment: Option<&Bound<'py, PyString>>,
         grains: Option<&Bound<'py, PyAny>>,
+        schemas: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let minion_id = &node_name(minion_id)?;
@@ -443,7 +445,7 @@ impl Inventory {
             }
             timed(py, "pillar", minion_id, || {
                 let (pillar, remarks) =
-                    self.asked(py, |served, stale| served.pillar(minion_id, &request, stale))?;
+                    self.asked(py, |served, stale| served.pillar(minion_id, &request, schemas, stale))?;
                 let given = match &*pillar {
                     None => PyDict::new(py),
                     Some(pillar) => {

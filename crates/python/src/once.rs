@@ -111,7 +111,7 @@ fn answer_once(py: Python<'_>) -> PyResult<()> {
     let files = FILES.map(|(path, text)| (path.to_owned(), text.to_owned()));
     let inventory = InventoryBuilder::new(&options).in_memory(&BTreeMap::from(files)).open();
     let served = inventory.map(Served::from).map_err(|error| exception(py, &error))?;
-    let pillar = served.pillar("n", &Request::default(), false).result;
+    let pillar = served.pillar("n", &Request::default(), false, false).result;
     let pillar = pillar.map_err(|failed| exception(py, &failed.error))?;
     let is_checked = pillar.is_some_and(|pillar| !pillar.warnings.is_empty());
     debug_assert!(is_checked, "the value is no date, so the schema was read");

@@ -96,9 +96,18 @@ impl Remarks {
 
 impl Served {
     /// The pillar of a minion; `None` if it has no node and the settings require no data in this case (S14).
-    /// `was_stale` says that data from elsewhere were stale at an earlier question.
-    pub fn pillar(&self, minion: &str, request: &Request, was_stale: bool) -> ServedReply<Option<Pillar>> {
-        self.question(minion, was_stale, |database, settings| pillar(database, settings, minion, request))
+    /// With `refuses`, one that breaks a schema is an error whatever the setting `schema_check` says. `was_stale` says
+    /// that data from elsewhere were stale at an earlier question.
+    pub fn pillar(
+        &self,
+        minion: &str,
+        request: &Request,
+        refuses: bool,
+        was_stale: bool,
+    ) -> ServedReply<Option<Pillar>> {
+        self.question(minion, was_stale, |database, settings| {
+            pillar(database, settings, minion, request, refuses)
+        })
     }
 
     /// The top of a minion; `None` as for a pillar.
@@ -222,10 +231,11 @@ fn pillar(
     settings: &Settings,
     minion: &str,
     request: &Request,
+    refuses: bool,
 ) -> Result<Option<Pillar>> {
     let found = for_minion(settings, minion, |mapped| answer(database, settings, minion, request, mapped))?;
     let Some((node, revision)) = found else { return Ok(None) };
-    let warnings = check_schemas(database, settings, request, &node)?;
+    let warnings = check_schemas(database, settings, request, &node, refuses)?;
     if node.wire_values.get().is_none() {
         let values = grow(|| carried(database, settings, request, &node))?;
         node.wire_values.get_or_init(|| values);
@@ -265,22 +275,24 @@ pub(super) fn answer(
 /// Without schemas, as in a library that is built without them, nothing breaks one.
 #[cfg(not(feature = "validation"))]
 #[expect(clippy::unnecessary_wraps, reason = "as where there are schemas")]
-fn check_schemas(_: &mut Database, _: &Settings, _: &Request, _: &NodeInfo) -> Result<Vec<Warning>> {
+fn check_schemas(_: &mut Database, _: &Settings, _: &Request, _: &NodeInfo, _: bool) -> Result<Vec<Warning>> {
     Ok(Vec::new())
 }
 
-/// Refuses a pillar that breaks a schema, or returns what breaks it, as the setting `schema_check` says.
+/// Refuses a pillar that breaks a schema, or returns what breaks it, as the setting `schema_check` says, or as
+/// `refuses` does.
 #[cfg(feature = "validation")]
 fn check_schemas(
     database: &mut Database,
     settings: &Settings,
     request: &Request,
     node: &NodeInfo,
+    refuses: bool,
 ) -> Result<Vec<Warning>> {
-    if &*settings.schema_check == "off" {
+    let is_refused = refuses || &*settings.schema_check == "error";
+    if !is_refused && &*settings.schema_check == "off" {
         return Ok(Vec::new());
     }
-    let is_refused = &*settings.schema_check == "error";
     let faults = violations::of_answer(database, request, node)?;
     let (mut errors, warnings): (Vec<Fault>, Vec<Fault>) =
         faults.into_iter().partition(|fault| is_refused && pillars::is_error(fault));

@@ -353,6 +353,8 @@ class Inventory:
         pillar: Mapping[str, Any] | None = None,
         environment: str | None = None,
         grains: Mapping[str, Any] | None = None,
+        *,
+        schemas: bool = False,
     ) -> dict[str, Any]:
         """The pillar of a minion: its parameters, and ``__reclass__``.
 
@@ -366,7 +368,8 @@ class Inventory:
         All values have types that Salt carries to a minion unchanged: dates and
         timestamps are ISO 8601 strings, sets are lists.
 
-        The setting ``schema_check`` decides what a pillar that breaks a schema of its parameters means.
+        The setting ``schema_check`` decides what a pillar that breaks a schema of its parameters means; with
+        ``schemas`` it is an error.
 
         Raises :class:`~saltext.reclass.WireError` for a value that Salt cannot carry.
         """

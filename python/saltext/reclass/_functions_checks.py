@@ -60,7 +60,7 @@ def validate_pillar(place: Place, node_name: str | None = None) -> Any:
         salt-call reclass.validate_pillar web1.example.com
     """
     settings = place.settings(node_name or "*")
-    errors = _metadata.pillar_errors(settings, node_name, place.earlier)
+    errors = _metadata.pillar_errors(settings, node_name, place.earlier, schemas=True)
     failed = [f"{name}: {error}" for name, error in errors.items() if error]
     answer = _metadata.with_empty_files(settings, errors)
     if failed:

@@ -116,17 +116,19 @@ def pillar_errors(
     settings: Settings,
     name: str | None = None,
     earlier: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
+    *,
+    schemas: bool = False,
 ) -> dict[str, str]:
     """The error of the pillar of one node, or of each node; an empty text for a pillar without error.
 
-    ``earlier`` returns the pillar of a minion before reclass. A pillar that breaks a schema of its
-    parameters is an error here, whatever the minion gets.
+    ``earlier`` returns the pillar of a minion before reclass. With ``schemas``, a pillar that breaks a schema
+    of its parameters is an error whatever the minion gets.
     """
-    inventory = opened({**settings, "schema_check": "error"})
+    inventory = opened(settings)
     found = {}
     for node_name in inventory.nodes() if name is None else [text(name)]:
         try:
-            inventory.pillar(node_name, earlier(node_name))
+            inventory.pillar(node_name, earlier(node_name), schemas=schemas)
             found[node_name] = ""
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
             found[node_name] = describe(error)

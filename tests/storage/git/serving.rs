@@ -344,7 +344,7 @@ fn with_schemas(more: &str) -> String {
 
 /// The pillar of a minion: its parameter `a`, or the code of the error.
 fn pillar(inventory: &Served, node: &str) -> String {
-    match inventory.pillar(node, &Request::default(), false).result {
+    match inventory.pillar(node, &Request::default(), false, false).result {
         Ok(Some(pillar)) => pillar.node.parameters.as_map().unwrap().get("a").map_or("-".into(), pystr::str),
         Ok(None) => "no node".to_owned(),
         Err(failed) => code(&failed.error),
@@ -572,7 +572,7 @@ fn a_warm_pillar_takes_the_lock_of_its_state_once() {
         }
         let state = inventory.of("n01").unwrap();
         let before = state.locked();
-        let reply = inventory.pillar("n01", &Request::default(), false);
+        let reply = inventory.pillar("n01", &Request::default(), false, false);
         assert!(reply.remarks.remembered);
         assert_eq!(state.locked() - before, 1);
         inventory.top("n01", &Request::default(), false).result.unwrap();
