@@ -119,6 +119,48 @@ pub struct FetchTimes {
     /// Start of the fetch that brought the current commit of each branch.
     #[serde(default)]
     pub since: BTreeMap<String, SystemTime>,
+    /// The commits before it with the same, the newest last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<String, Vec<(Arc<str>, SystemTime)>>,
+}
+
+/// Maximum number of earlier commits of a branch whose fetch is known.
+const EARLIER: usize = 16;
+
+impl FetchTimes {
+    /// Notes the commits of a fetch that began at this time, after those of the fetch before.
+    pub fn note(
+        &mut self,
+        heads: &BTreeMap<String, Arc<str>>,
+        now: SystemTime,
+        (earlier, before): (&BTreeMap<String, Arc<str>>, &FetchTimes),
+    ) {
+        for (branch, commit) in heads {
+            let known = earlier.get(branch).zip(before.since.get(branch));
+            let mut list = before.before.get(branch).cloned().unwrap_or_default();
+            let since = match known {
+                Some((old, since)) if old == commit => *since,
+                Some((old, since)) => {
+                    list.push((old.clone(), *since));
+                    now
+                }
+                None => now,
+            };
+            list.drain(..list.len().saturating_sub(EARLIER));
+            self.since.insert(branch.clone(), since);
+            if !list.is_empty() {
+                self.before.insert(branch.clone(), list);
+            }
+        }
+    }
+
+    /// Start of the fetch that brought the first commit of a branch after another one, which is not its newest.
+    pub fn first_after(&self, branch: &str, commit: Option<&Arc<str>>) -> Option<SystemTime> {
+        let list = self.before.get(branch).map_or(&[][..], Vec::as_slice);
+        let known = list.iter().rposition(|(known, _)| Some(known) == commit);
+        let next = known.map_or(0, |at| at + 1);
+        list.get(next).map(|(_, since)| *since).or_else(|| self.since.get(branch).copied())
+    }
 }
 
 /// A fetch that failed.

@@ -43,6 +43,7 @@ class Decision:
     tested: Commit
     others: frozenset[tuple[str, Commit]] = frozenset()
     held: frozenset[str] = frozenset()
+    is_first: bool = False
     first: frozenset[str] = frozenset()
     trial: frozenset[str] | None = None
     promoted: Decision | None = None
@@ -82,7 +83,7 @@ class Rule:
 def decided(rule: Rule, before: Decision | None, new: Commit) -> Decision | None:
     """The decision about a new commit, by `docs/serving.md`. ``None`` if it cannot be made."""
     if before is None and rule.start is None:
-        return Decision(new, new, first=frozenset(new.flaws))
+        return Decision(new, new, is_first=True, first=frozenset(new.flaws))
     # A branch that is gone has nothing to begin with.
     start = rule.start if rule.start and new.readable else new
     base = (before or Decision(start, start)).without_trial()
@@ -93,7 +94,7 @@ def decided(rule: Rule, before: Decision | None, new: Commit) -> Decision | None
     else:
         return before
     held = frozenset(broken)
-    refused = replace(base, tested=new, held=held, first=frozenset(), distrusted=False)
+    refused = replace(base, tested=new, held=held, is_first=False, first=frozenset(), distrusted=False)
     names = sorted({*new.nodes, *dict(base.others), *broken})
     gets = {node: base.of(node) if node in broken else new for node in names}
     counts = {new: 0}
@@ -104,15 +105,16 @@ def decided(rule: Rule, before: Decision | None, new: Commit) -> Decision | None
     others = frozenset((node, commit) for node, commit in gets.items() if commit is not most)
     after = Decision(most, new, others, held)
     on_trial = rule.canary is not None and base.most is not new
-    if broken and (rule.whole or not new.readable or new not in after.in_use()):
+    canaries = frozenset(n for n in new.nodes if fnmatch.fnmatch(n, rule.canary or ""))
+    nobody_tries = on_trial and canaries and canaries <= broken
+    if broken and (rule.whole or not new.readable or new not in after.in_use() or nobody_tries):
         return refused
     # Three with the one on trial. The next one needs a trial too.
     if len(after.in_use()) > (2 if on_trial else 3):
         return refused
     if not on_trial:
         return after
-    canaries = frozenset(n for n in new.nodes if fnmatch.fnmatch(n, rule.canary or "") and n not in broken)
-    return replace(refused, trial=canaries, promoted=after)
+    return replace(refused, trial=canaries - broken, promoted=after)
 
 
 def expected(state: State, head: Commit, canary: str | None, door: str, node: str) -> Any:
@@ -138,7 +140,7 @@ def _of_node(commit: Commit, door: str, node: str) -> Any:
 
 
 def _metrics(state: Decision, *_: Any) -> list[int]:
-    return [int(_refused(state)), len(state.held)]
+    return [int(state.tested not in state.in_use()), len(state.held)]
 
 
 def _refused(state: Decision) -> bool:
@@ -191,6 +193,8 @@ def _check(state: Decision, _: Commit, canary: str | None) -> dict[str, Any]:
         "first": sorted(state.first),
         "none": _refused(state),
         "trial": None if state.trial is None else len(state.trial),
+        "alone": state.is_first,
+        "aborted": not state.held and state.tested not in state.in_use(),
         "distrusted": state.distrusted,
         "canary": canary is not None and not fnmatch.filter(_nodes(state), canary),
         "others": [],
@@ -206,6 +210,7 @@ def _delivery(state: Decision, head: Commit, *_: Any) -> dict[str, Any]:
         "served": state.most.name(state.tested if is_served else state.most),
         "is_served": is_served,
         "held": sorted(state.held),
+        "is_first": state.is_first,
         "first": sorted(state.first),
         "trial": None if state.trial is None else sorted(state.trial),
         "waits": state.tested is not head,

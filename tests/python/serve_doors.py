@@ -111,7 +111,7 @@ class Doors:
     def check(self, _: str) -> Any:
         report = _check.check(self.opts)
         found: dict[str, Any] = {"held": [], "first": [], "none": False, "trial": None}
-        found.update({"distrusted": False, "canary": False, "others": []})
+        found.update({"distrusted": False, "canary": False, "others": [], "alone": False, "aborted": False})
         for text in report["problems"]:
             names = re.search(r" nodes? \(([^)]*)\)", text)
             if names and "no earlier commit is known" in text:
@@ -128,6 +128,8 @@ class Doors:
         for text in report["remarks"]:
             if trial := re.search(r"is on trial with (\d+) node", text):
                 found["trial"] = int(trial[1])
+            found["alone"] |= "without an earlier one" in text
+            found["aborted"] |= "its trial was aborted" in text
         if found["others"] == ["git-branch"] and not found["held"]:
             return {"error": "git-branch"}
         return {**found, "held": sorted(found["held"]), "first": sorted(found["first"])}
@@ -175,7 +177,10 @@ def _status(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _delivered(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{name: answer[name] for name in ("fetched", "tested", "served", "is_served", "distrusted")},
+        **{
+            name: answer[name]
+            for name in ("fetched", "tested", "served", "is_served", "is_first", "distrusted")
+        },
         "held": _names(answer["held"]),
         "first": _names(answer["first"]),
         "trial": answer["trial"]["nodes"] if "trial" in answer else None,

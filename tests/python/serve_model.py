@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import json
 import os
 import random
 import shutil
@@ -145,13 +146,27 @@ class Run:
             with contextlib.suppress(OSError):
                 worker.kill()
 
+    def gone_by(self, state: State, asker: str) -> set[Decision]:
+        """The decisions that a process may go by: its memory, if the record knows less."""
+        memory = self.memory.get(asker, set())
+        if isinstance(state, Blank):
+            return memory
+        better = {it for it in memory if not it.is_first} if state.is_first else set()
+        return better if better and better == memory else {*better, state}
+
     def after(self, state: State, head: Commit, asker: str) -> set[State]:
         """The states that one question of a process may leave when it has fetched this commit."""
+        known = self.gone_by(state, asker)
         if isinstance(state, Blank):
-            if known := self.memory.get(asker):
+            if known:
                 return {dataclasses.replace(it, distrusted=state.distrusted) for it in known}
             first = decided(self.rule, None, head)
             return {dataclasses.replace(first, distrusted=state.distrusted) if first else state}
+        restored: set[State] = {dataclasses.replace(it, distrusted=False) for it in known if it != state}
+        return {*restored, *(self.tested(state, head, asker) if state in known else ())}
+
+    def tested(self, state: Decision, head: Commit, asker: str) -> set[State]:
+        """The states that a look at this commit may leave."""
         if state.tested is head:
             return {state}
         tested = decided(self.rule, state, head)
@@ -178,7 +193,7 @@ class Run:
         for state in self.possible:
             then = self.after(state, self.head, asker)
             states |= then
-            if isinstance(state, Blank):
+            if self.gone_by(state, asker) != {state}:
                 # A memory is written again before the newest commit is looked at.
                 states |= {it for known in then for it in self.after(known, self.head, asker)}
         return states
@@ -193,8 +208,7 @@ class Run:
             answer = self.worker(asker).ask(door, node)
         if door in PASSIVE:
             known: dict[State, set[State]] = {
-                state: {*self.memory[asker]} or {state} if isinstance(state, Blank) else {state}
-                for state in self.possible
+                state: {*self.gone_by(state, asker)} or {state} for state in self.possible
             }
             fits = {
                 state
@@ -216,7 +230,7 @@ class Run:
             raise MismatchError(f"{step}\n  answer:   {answer}\n  expected: {wanted}\n  of: {list(known)}")
         self.possible = fits
         if asker != "program" and not any(isinstance(state, Blank) for state in fits):
-            self.memory[asker] = {state for state in fits if isinstance(state, Decision)}
+            self.memory[asker] = {it for state in fits for it in known[state] if isinstance(it, Decision)}
 
     def race(self) -> None:
         """Questions side by side, with a push or a kill amid them."""
@@ -269,7 +283,7 @@ class Run:
         name, promote = self.random.choice(NAMES), self.random.random() < 0.7
         after: dict[State, set[State]] = {}
         for state in self.possible:
-            known = self.memory.get(name, set()) if isinstance(state, Blank) else {state}
+            known = self.gone_by(state, name)
             after[state] = {it.ended(promote) for it in known if it.trial is not None} or {state}
         step = f"{name}: {'promote' if promote else 'abort'}"
         self.worker(name).send("promote" if promote else "abort", "")
@@ -357,6 +371,9 @@ class Run:
             self.ask(chance.choice(NAMES), door, node)
         for door in OF_PROGRAM if chance.random() < 0.08 else ():
             self.ask("program", door, node)
+        # They have the same settings, so it is one decision.
+        for record in (self.folder / "cache").glob("*.git/reclass-record"):
+            assert len(json.loads(record.read_text())["served"]) < 2
 
 
 def main() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ from saltext.reclass import (
     _commands,
     _commit,
     _edits,
+    _metadata,
     _minions,
     _revision,
     _states,
@@ -214,3 +218,57 @@ def test_what_cannot_be_served_as_commits(settings: dict[str, Any], tmp_path: Pa
         SettingsError, match="'serve' must be one of now, as 'classes_uri' has several folders"
     ):
         Inventory(**settings, classes_uri=["classes", "more"], serve="tested")
+
+
+def test_who_validates_decides_by_the_settings_of_the_master(
+    settings: dict[str, Any], git_site: GitSite
+) -> None:
+    (git_site.repo / "schemas").mkdir()
+    served = Inventory(**settings, serve="tested")
+    assert served.pillar("web2")["v"] == 1
+    git_site.commit({"classes/a": "parameters: {v: 2, port: eighty}\n", "schemas/port": "type: integer\n"})
+    # The master checks no schemas, and the first one to ask is not the master.
+    given = {**settings, "serve": "tested"}
+    errors = _metadata.pillar_errors(given, "web2", schemas=True)
+    assert "(schema)" in errors["web2"]
+    assert _metadata.pillar_errors(given, "web2") == {"web2": ""}
+    assert served.pillar("web2")["v"] == 2
+    status = served.status()
+    assert (status["failing"], status["delivery"]["held"]) == (0, [])
+
+
+def test_a_git_that_fails_is_no_verdict_on_a_commit(
+    settings: dict[str, Any], git_site: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    fails = tmp_path / "fails"
+    program = tmp_path / "bin/git"
+    program.write_text(
+        f'#!/bin/sh\n[ -e {fails} ] && case "$*" in *cat-file*|*ls-tree*) exit 1;; esac\nexec {git} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    served = Inventory(**settings, serve="tested")
+    assert served.pillar("web2")["v"] == 1
+    git_site.commit({"classes/a": "parameters: {v: 2}\n"})
+    fails.touch()
+    assert served.pillar("web2")["v"] == 1
+    fails.unlink()
+    delivery = served.delivery()
+    assert (delivery["held"], delivery["is_served"]) == ([], True)
+    assert "waiting" in delivery
+    deadline = time.monotonic() + 120
+    while served.pillar("web2")["v"] == 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert served.pillar("web2")["v"] == 2
+
+
+def test_entries_that_decide_apart_are_a_problem(settings: dict[str, Any]) -> None:
+    given = {**settings, "serve": "tested"}
+    pillars, tops = [{"reclass": {**given, "canary": {"match": "web1"}}}], {"reclass": given}
+    report = _check.check({"ext_pillar": pillars, "master_tops": tops, "__role": "master"})
+    assert any("each decides by its own" in problem for problem in report["problems"])
+    report = _check.check({"ext_pillar": [{"reclass": given}], "master_tops": tops, "__role": "master"})
+    assert not any("each decides by its own" in problem for problem in report["problems"])

@@ -29,7 +29,9 @@ pub struct Decision {
     pub(super) tested: Arc<Heads>,
     /// What they break.
     pub problems: Vec<HeldNodes>,
-    /// What has no pillar in commits that were tested without earlier ones.
+    /// Whether the newest commits were tested without earlier ones.
+    pub is_first: bool,
+    /// What has no pillar in them then.
     pub first: Vec<HeldNodes>,
     /// The trial of the newest commits.
     pub trial: Option<Trial>,
@@ -84,6 +86,7 @@ impl Decision {
             commits,
             tested: tested.clone(),
             problems: Vec::new(),
+            is_first: false,
             first: Vec::new(),
             trial: None,
             began: None,

@@ -25,12 +25,14 @@ pub struct Delivery {
     pub is_served: bool,
     /// The errors of the commits that were tested last, each with the nodes that keep earlier ones.
     pub held: Vec<HeldNodes>,
-    /// The errors of commits that were tested without earlier ones, with the nodes that have no pillar.
+    /// Whether the newest commits were tested without earlier ones, because none were known.
+    pub is_first: bool,
+    /// Their errors then, with the nodes that have no pillar.
     pub first: Vec<HeldNodes>,
     /// The trial of the commits that were tested last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<TrialState>,
-    /// Seconds since the fetch of commits that are not tested yet.
+    /// Seconds since the fetch of the first commits that are not tested yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<u64>,
     /// Whether a record of the decision was there and could not be believed.
@@ -88,16 +90,15 @@ pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
         nodes: trial.nodes.clone(),
     });
     let waiting = (decision.tested != fetched.heads).then(|| {
-        // The clock of the fetch that brought the newest of them.
-        let branches = fetched.heads.iter().enumerate().flat_map(|(at, branches)| {
-            let before = decision.tested.get(at);
-            branches.iter().filter_map(move |(branch, commit)| {
-                let is_new = before.and_then(|before| before.get(branch)) != Some(commit);
-                is_new.then_some((at, branch))
-            })
-        });
-        let since = branches.filter_map(|(at, branch)| fetched.records.get(at)?.times.since.get(branch));
-        let age = |since: &SystemTime| SystemTime::now().duration_since(*since).unwrap_or_default();
+        // The clock of the fetch that brought the first of them.
+        let since =
+            fetched.heads.iter().zip(&*fetched.records).enumerate().flat_map(|(at, (heads, record))| {
+                heads.iter().filter_map(move |(branch, commit)| {
+                    let tested = decision.tested.get(at).and_then(|tested| tested.get(branch));
+                    if tested == Some(commit) { None } else { record.times.first_after(branch, tested) }
+                })
+            });
+        let age = |since: SystemTime| SystemTime::now().duration_since(since).unwrap_or_default();
         since.min().map_or(0, |since| age(since).as_secs())
     });
     Delivery {
@@ -106,6 +107,7 @@ pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
         served: name(decision.most(), if is_served { &decision.tested } else { decision.most() }),
         is_served,
         held: decision.problems.clone(),
+        is_first: decision.is_first,
         first: decision.first.clone(),
         trial,
         waiting,

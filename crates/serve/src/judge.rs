@@ -11,7 +11,7 @@ use reclass::parts::engine::trees::LastFetch;
 use reclass::parts::storage::git::Heads;
 use reclass::parts::storage::record::Moment;
 use reclass_analysis::pillars;
-use reclass_base::error::{Error, Result};
+use reclass_base::error::{Error, Kind, Result};
 use reclass_base::value::Text;
 use reclass_base::words::{count, listed};
 
@@ -43,7 +43,7 @@ pub(super) fn start(rule: &ServeRule, newest: &Inventory, fetched: &LastFetch) -
 ///
 /// # Errors
 ///
-/// The names of the nodes of the commits before cannot be listed.
+/// Commits that cannot be read at the moment, which says nothing about them.
 pub(super) fn test(
     rule: &ServeRule,
     newest: &Inventory,
@@ -55,6 +55,10 @@ pub(super) fn test(
     let tested = pillars::of_all(&candidate);
     // It takes as much memory as the state in use.
     drop(candidate);
+    let errors = tested.iter().flatten().filter_map(|(_, error)| error.as_ref());
+    if let Some(error) = errors.chain(tested.as_ref().err()).find(|error| is_of_the_moment(error)) {
+        return Err(error.clone());
+    }
     let Some(base) = before.map(Decision::aborted) else {
         return Ok(Decision { took: began.elapsed(), ..first(tested, &fetched.heads) });
     };
@@ -74,6 +78,22 @@ pub(super) fn test(
     Ok(Decision { took: began.elapsed(), ..decision })
 }
 
+/// Whether an error is about the way to the commits, and not about them.
+fn is_of_the_moment(error: &Error) -> bool {
+    error.faults().iter().any(|fault| {
+        matches!(
+            fault.kind,
+            Kind::GitProgram { .. }
+                | Kind::GitFetch { .. }
+                | Kind::GitAccess { .. }
+                | Kind::GitTimeout { .. }
+                | Kind::GitCache { .. }
+                | Kind::EtcdUnreachable { .. }
+                | Kind::FileChanging { .. }
+        )
+    })
+}
+
 /// The decision about commits without earlier ones: what fails in them has no pillar.
 fn first(tested: Result<Vec<(Text, Option<Error>)>>, heads: &Arc<Heads>) -> Decision {
     let failing: BTreeMap<String, Error> = match tested {
@@ -81,7 +101,7 @@ fn first(tested: Result<Vec<(Text, Option<Error>)>>, heads: &Arc<Heads>) -> Deci
         // Every question has this error.
         Err(_) => BTreeMap::new(),
     };
-    Decision { first: problems(&failing), ..Decision::of(BTreeMap::new(), heads) }
+    Decision { is_first: true, first: problems(&failing), ..Decision::of(BTreeMap::new(), heads) }
 }
 
 /// The nodes that have a pillar in their commits and none in the new ones, with the error.
@@ -102,8 +122,12 @@ fn lost(
         }
         let state = rule.state(newest, base, commits, fetched)?;
         let names: Vec<Text> = failing.iter().map(|(node, _)| (*node).clone()).collect();
-        // What cannot be read breaks nothing more.
-        let Ok(had) = pillars::of_some(&state, &names) else { continue };
+        let had = match pillars::of_some(&state, &names) {
+            Ok(had) => had,
+            Err(error) if is_of_the_moment(&error) => return Err(error),
+            // Commits of which nothing can be read have no pillar to lose.
+            Err(_) => continue,
+        };
         let lost = failing.into_iter().zip(had).filter(|(_, had)| *had);
         broken.extend(lost.map(|((node, error), _)| (node.to_string(), error.clone())));
     }
@@ -123,8 +147,13 @@ fn decide(
     let problems = problems(broken);
     let first = problems.first().map_or_else(String::new, |held| format!(": {}", held.problem));
     let nodes = count(broken.len(), "node");
-    let refused =
-        Decision { tested: tested.clone(), problems: problems.clone(), first: Vec::new(), ..base.clone() };
+    let refused = Decision {
+        tested: tested.clone(),
+        problems: problems.clone(),
+        is_first: false,
+        first: Vec::new(),
+        ..base.clone()
+    };
     // A node that is gone is gone in its commits too.
     let targets = names.iter().map(ToString::to_string).chain(base.nodes.keys().cloned());
     let target = |node: String| {
@@ -139,6 +168,12 @@ fn decide(
         return refused;
     }
     let canary = rule.canary.as_ref().filter(|_| base.most() != tested);
+    let mut first_ones = names.iter().filter(|name| canary.is_some_and(|canary| canary.has(name))).peekable();
+    if first_ones.peek().is_some() && first_ones.all(|name| broken.contains_key(&**name)) {
+        let why = "and is served to none, because nobody could try it";
+        rule.tell(true, format!("revision {revision} breaks all nodes that get it first, {why}{first}"));
+        return refused;
+    }
     let on_trial = canary.map(|canary| {
         let chosen = names.iter().filter(|name| canary.has(name) && !broken.contains_key(&***name));
         let nodes: Vec<String> = chosen.map(ToString::to_string).collect();

@@ -4,25 +4,30 @@
 //! otherwise the first one that finds them. Meanwhile the others go on with the decision before. A tester that does not
 //! come to an end loses its role: another process takes over when commits have waited long enough. Who decides twice
 //! does no harm, since a decision replaces the one that its test began with, or none.
+//!
+//! A decision belongs to the settings that a pillar depends on: whoever asks with others has a decision of its own, which
+//! begins with the commits of the one that is there. A decision that was made without earlier commits gives way to one
+//! that a process remembers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
 use super::canary::Canary;
-use super::decision::Decision;
+use super::decision::{Decision, name};
 use super::judge;
 use reclass::Inventory;
 use reclass::parts::engine::trees::LastFetch;
 use reclass::parts::storage::git::{Heads, Record, Repository};
 use reclass::parts::storage::location::{TreeLocation, TreeLocations};
 use reclass::parts::storage::record::{FetchLock, Moment, RecordFile, hash};
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Fault, Kind, Result, concise_warning};
 use reclass_base::failpoints::failpoint;
 use reclass_base::lock::Mutex;
 use reclass_base::settings::Settings;
-use reclass_base::value::Text;
+use reclass_base::value::{Text, Value};
 
 /// Maximum wait for another process that writes the record: it may be fetching.
 const WAIT: Duration = Duration::from_secs(30);
@@ -30,12 +35,15 @@ const WAIT: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// And as many times as long as the last test took.
 const TESTS: u32 = 3;
+/// The most decisions about the same trees, by processes with different settings.
+const DECISIONS: usize = 8;
 
 /// The rule of an inventory.
 #[derive(Debug)]
 pub(super) struct ServeRule {
-    /// The key of its decision in the record.
+    /// The key of its decision in the record: the trees, and the settings.
     pub key: String,
+    trees: String,
     testers: RecordFile,
     deputies: RecordFile,
     /// Whether commits that break a node are served to none.
@@ -58,12 +66,23 @@ struct ServeMemory {
     states: Vec<(Arc<Heads>, Arc<Inventory>)>,
     /// Held as long as this process is the one that tests.
     watch: Option<FetchLock>,
-    /// Commits that wait for another process, and since when.
+    /// Since when commits wait for another process, and the ones that were tested before.
     waiting: Option<(Arc<Heads>, Instant)>,
+    /// Commits that could not be tested, and when.
+    failed: Option<(Arc<Heads>, Instant)>,
     /// Whether a thread of this process tests.
     is_testing: bool,
     /// Sentences about decisions of this process, for its log. The flag says that nodes break.
     news: Vec<(bool, String)>,
+}
+
+/// The decision that a process goes by.
+struct KnownDecision {
+    decision: Option<Arc<Decision>>,
+    /// Whether the record has it.
+    is_recorded: bool,
+    /// The decision without earlier commits that the record has in place of it.
+    instead: Option<Decision>,
 }
 
 /// The states of a decision.
@@ -101,12 +120,14 @@ impl ServeRule {
                 Kind::SettingValue { name: "serve".into(), allowed: allowed.to_owned(), similar: None };
             return Err(Fault::new(kind).into());
         };
-        let key = key(locations);
+        let trees = trees(locations);
+        let key = format!("{trees}-{:016x}", hash(format!("{:?}", of_pillars(settings)).as_bytes()));
         let lock = |role: &str| first.beside(&format!("reclass-serve-{key}-{role}"));
         Ok(Some(ServeRule {
             testers: lock("test"),
             deputies: lock("deputy"),
             key,
+            trees,
             whole: &*settings.serve == "whole",
             canary,
             canary_for: Duration::from_secs(settings.canary_for.into()),
@@ -193,13 +214,13 @@ impl ServeRule {
     /// The decision about the newest commits, or the one before it as long as another process tests.
     pub fn current(&self, newest: &Inventory) -> Result<(Arc<Decision>, LastFetch)> {
         let fetched = self.fetched(newest)?;
-        let (known, is_recorded) = self.decided(fetched.records.first());
-        let Some(decision) = known else {
+        let KnownDecision { decision, is_recorded, instead } = self.decided(fetched.records.first());
+        let Some(decision) = decision else {
             return self.first(newest, fetched);
         };
         if !is_recorded {
             // The record was lost, and what this process knows is better than nothing.
-            let decision = self.replace(newest, None, (*decision).clone())?;
+            let decision = self.replace(newest, instead.as_ref(), (*decision).clone())?;
             return Ok((decision, fetched));
         }
         if decision.tested == fetched.heads {
@@ -216,11 +237,20 @@ impl ServeRule {
         let Some(role) = self.role(&decision, &fetched) else { return Ok((decision, fetched)) };
         // Another process may have tested them while this one came here.
         let now = self.fetched(newest)?;
-        let (there, _) = self.decided(now.records.first());
+        let there = self.decided(now.records.first()).decision;
         if let Some(there) = there.filter(|there| *there != decision) {
             return Ok((there, now));
         }
-        let tested = judge::test(self, newest, Some(&decision), &fetched)?;
+        let tested = match judge::test(self, newest, Some(&decision), &fetched) {
+            Ok(tested) => tested,
+            Err(error) => {
+                let revision = name(&fetched.heads, &decision.tested);
+                let why = concise_warning(error.first());
+                self.tell(true, format!("revision {revision} cannot be tested at the moment: {why}"));
+                self.known.lock().failed = Some((fetched.heads.clone(), Instant::now()));
+                return Ok((decision, fetched));
+            }
+        };
         failpoint("a revision is tested");
         let decided = self.replace(newest, Some(&decision), tested)?;
         drop(role);
@@ -232,11 +262,14 @@ impl ServeRule {
     fn first(&self, newest: &Inventory, fetched: LastFetch) -> Result<(Arc<Decision>, LastFetch)> {
         let lock =
             self.testers.lock(if self.known.lock().watch.is_some() { Duration::ZERO } else { PATIENCE });
-        let (there, is_recorded) = self.decided(self.fetched(newest)?.records.first());
-        if let Some(there) = there.filter(|_| is_recorded) {
+        let there = self.decided(self.fetched(newest)?.records.first());
+        if let Some(there) = there.decision.filter(|_| there.is_recorded) {
             return Ok((there, fetched));
         }
-        let before = judge::start(self, newest, &fetched)?;
+        let before = match fetched.records.first().and_then(|record| self.of_other_settings(record)) {
+            Some(before) => Some(before),
+            None => judge::start(self, newest, &fetched)?,
+        };
         let tested = judge::test(self, newest, before.as_ref(), &fetched)?;
         failpoint("a revision is tested");
         let decided = self.replace(newest, None, tested)?;
@@ -247,7 +280,9 @@ impl ServeRule {
     /// The right to test; `None` if another process or thread has it.
     fn role(&self, decision: &Decision, fetched: &LastFetch) -> Option<Role<'_>> {
         let mut known = self.known.lock();
-        if known.is_testing {
+        let waits =
+            |(commits, at): &(Arc<Heads>, Instant)| *commits == fetched.heads && at.elapsed() < PATIENCE;
+        if known.is_testing || known.failed.as_ref().is_some_and(waits) {
             return None;
         }
         let lock = match &known.watch {
@@ -255,7 +290,7 @@ impl ServeRule {
             None => match self.testers.lock(Duration::ZERO) {
                 Ok(Some(lock)) => Some(lock),
                 // Another process tests, or nobody can.
-                Ok(None) | Err(_) => Some(self.deputy(&mut known, decision, fetched)?),
+                Ok(None) | Err(_) => Some(self.deputy(&mut known, decision)?),
             },
         };
         known.is_testing = true;
@@ -263,10 +298,11 @@ impl ServeRule {
     }
 
     /// The right to test in place of a process that does not come to an end.
-    fn deputy(&self, known: &mut ServeMemory, decision: &Decision, fetched: &LastFetch) -> Option<FetchLock> {
+    fn deputy(&self, known: &mut ServeMemory, decision: &Decision) -> Option<FetchLock> {
+        // Commits that come meanwhile wait no shorter.
         let since = match &known.waiting {
-            Some((commits, since)) if *commits == fetched.heads => *since,
-            _ => known.waiting.insert((fetched.heads.clone(), Instant::now())).1,
+            Some((tested, since)) if *tested == decision.tested => *since,
+            _ => known.waiting.insert((decision.tested.clone(), Instant::now())).1,
         };
         if since.elapsed() < PATIENCE.max(decision.took * TESTS) {
             return None;
@@ -274,8 +310,15 @@ impl ServeRule {
         self.deputies.lock(Duration::ZERO).ok().flatten()
     }
 
-    /// The decision of a record, or the one that this process knows; whether it is in the record.
-    fn decided(&self, record: Option<&Arc<Record>>) -> (Option<Arc<Decision>>, bool) {
+    /// The last decision about the same trees by a process with other settings.
+    fn of_other_settings(&self, record: &Record) -> Option<Decision> {
+        let others = record.served.iter().filter(|(key, _)| key.starts_with(&self.trees));
+        let others = others.filter_map(|(_, decision)| parsed(decision.clone()));
+        others.max_by_key(Decision::began)
+    }
+
+    /// The decision of a record, or the one that this process knows.
+    fn decided(&self, record: Option<&Arc<Record>>) -> KnownDecision {
         let mut known = self.known.lock();
         let is_known =
             |record: &&Arc<Record>| known.record.as_ref().is_some_and(|it| Arc::ptr_eq(it, record));
@@ -285,22 +328,31 @@ impl ServeRule {
                 // It was forgotten on purpose.
                 known.decision = None;
             }
+            let earlier = known.decision.as_ref().filter(|known| !known.is_first);
             match given.cloned().and_then(parsed) {
+                Some(given) if given.is_first && earlier.is_some() => {
+                    let decision = known.decision.clone();
+                    return KnownDecision { decision, is_recorded: false, instead: Some(given) };
+                }
                 Some(given) if known.decision.as_deref() != Some(&given) => {
                     known.decision = Some(Arc::new(given));
                 }
                 Some(_) => {}
-                None => return (known.decision.clone(), false),
+                None => {
+                    let decision = known.decision.clone();
+                    return KnownDecision { decision, is_recorded: false, instead: None };
+                }
             }
             known.record = Some(record.clone());
         }
-        (known.decision.clone(), known.decision.is_some())
+        let decision = known.decision.clone();
+        KnownDecision { is_recorded: decision.is_some(), decision, instead: None }
     }
 
     /// The decision of the last question, or of the record of this moment.
     pub fn known(&self, newest: &Inventory) -> Option<Arc<Decision>> {
         let record = newest.locations().repositories.first()?.known_record();
-        self.decided(record.as_ref()).0
+        self.decided(record.as_ref()).decision
     }
 
     fn is_over(&self, began: Moment) -> bool {
@@ -338,17 +390,31 @@ impl ServeRule {
         let json = json.map_err(|error| repository.unusable(error.to_string()))?;
         let mut other = None;
         repository.change_record(WAIT, |record| {
-            let there = record.served.get(&self.key).cloned().and_then(parsed);
+            let given = record.served.get(&self.key).filter(|given| !given.is_null());
+            let (is_there, there) = (given.is_some(), given.cloned().and_then(parsed));
             if let Some(there) = there.filter(|there| Some(there) != before) {
                 other = Some(there);
                 return false;
             }
-            // A decision about other commits is as good as one that was never lost.
-            record.distrusted &= before.is_none();
+            // One of another form cannot be believed. A decision after another one is as good as if none was lost.
+            record.distrusted = before.is_none() && (record.distrusted || is_there);
             record.served.insert(self.key.clone(), json);
+            self.forget_others(&mut record.served);
             true
         })?;
         Ok(other)
+    }
+
+    /// Drops the oldest decisions about the same trees if they are too many.
+    fn forget_others(&self, served: &mut BTreeMap<String, Json>) {
+        let others = served.iter().filter(|(key, _)| key.starts_with(&self.trees) && **key != self.key);
+        let age = |decision: &Json| parsed(decision.clone()).and_then(|decision| decision.began());
+        let mut others: Vec<_> = others.map(|(key, decision)| (age(decision), key.clone())).collect();
+        others.sort();
+        let extra = (others.len() + 1).saturating_sub(DECISIONS);
+        for (_, key) in others.drain(..extra) {
+            served.remove(&key);
+        }
     }
 
     /// Adds a sentence for the log of this process.
@@ -372,10 +438,13 @@ impl ServeRule {
 
     /// Ends a trial: all nodes get the commits, or none. Returns their name; `None` without a trial.
     pub fn end_trial(&self, newest: &Inventory, promote: bool) -> Result<Option<String>> {
-        let Some(before) = self.known(newest) else { return Ok(None) };
+        let record = newest.locations().repositories.first().and_then(Repository::known_record);
+        let KnownDecision { decision: Some(before), instead, .. } = self.decided(record.as_ref()) else {
+            return Ok(None);
+        };
         let Some(trial) = &before.trial else { return Ok(None) };
         let after = if promote { (*trial.promoted).clone() } else { before.aborted() };
-        self.replace(newest, Some(&before), after)?;
+        self.replace(newest, Some(instead.as_ref().unwrap_or(&before)), after)?;
         Ok(Some(trial.revision.clone()))
     }
 
@@ -401,17 +470,72 @@ pub(super) fn forget(settings: &Settings) -> Result<()> {
     let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
     let locations = TreeLocations::of(&settings, None).unwrap_or_default();
     let Some(first) = locations.repositories.first() else { return Ok(()) };
-    let key = key(&locations);
-    let is_decided = |record: &Record| record.served.get(&key).is_some_and(|decision| !decision.is_null());
-    if !first.known_record().is_some_and(|record| is_decided(&record)) {
+    let trees = trees(&locations);
+    let is_decided = |(key, decision): (&String, &Json)| key.starts_with(&trees) && !decision.is_null();
+    if !first.known_record().is_some_and(|record| record.served.iter().any(is_decided)) {
         return Ok(());
     }
     // A process that remembers the decision does not take it for lost.
-    first.change_record(WAIT, |record| record.served.insert(key, Json::Null).is_some())
+    first.change_record(WAIT, |record| {
+        let decided = record.served.iter_mut().filter(|(key, _)| key.starts_with(&trees));
+        decided.for_each(|(_, decision)| *decision = Json::Null);
+        true
+    })
+}
+
+/// The settings that a pillar and the rule depend on, the others as they are without them. What only says how long
+/// something may take, where things are kept, or how answers look is not among them.
+fn of_pillars(settings: &Settings) -> Settings {
+    Settings {
+        // The trees say where these are.
+        inventory_base_uri: None,
+        nodes_uri: Value::Null,
+        classes_uri: Value::Null,
+        config_file: None,
+        git_fetch_interval: 0,
+        git_fetch_timeout: 0,
+        git_fetch_failure: Text::default(),
+        git_known_hosts: None,
+        git_unknown_hosts: Text::default(),
+        serve_from: None,
+        canary_for: 0,
+        etcd_interval: 0,
+        etcd_timeout: 0,
+        etcd_failure: Text::default(),
+        etcd_ca: None,
+        etcd_cert: None,
+        etcd_key: None,
+        etcd_user: None,
+        etcd_password_file: None,
+        etcd_cache_dir: Text::default(),
+        stale_log_interval: 0,
+        metrics_file: None,
+        revision_in_pillar: false,
+        edit_branch: None,
+        cluster_folder: Text::default(),
+        cluster_file: Text::default(),
+        linked_folders: Vec::new(),
+        known_grains: Value::Null,
+        applications_postfix: None,
+        group_form: Text::default(),
+        reclass_source_path: Value::Null,
+        secret_keys: Vec::new(),
+        mask_excerpts: false,
+        lint_levels: Value::Null,
+        lint_baseline: None,
+        cache: Text::default(),
+        settle_time: 0,
+        cache_size: 0,
+        threads: 0,
+        output: Text::default(),
+        pretty_print: false,
+        no_refs: false,
+        ..settings.clone()
+    }
 }
 
 /// The repositories and their trees, however the settings write them.
-fn key(locations: &TreeLocations) -> String {
+fn trees(locations: &TreeLocations) -> String {
     let addresses: Vec<&str> = locations.repositories.iter().map(|one| &*one.remote.address).collect();
     let tree = |place: &TreeLocation| match place {
         TreeLocation::Git(branch) => format!("{:?}", (branch.repository, &branch.branch, &branch.root)),

@@ -90,6 +90,9 @@ fn delivered(delivery: &Delivery, out: &mut String) {
         let nodes = listed(&trial.nodes, NAMED);
         let _ = writeln!(out, "{}: on trial since {} with {nodes}", trial.revision, trial.since);
     }
+    if !delivery.is_served && delivery.held.is_empty() {
+        let _ = writeln!(out, "{}: served to none, as its trial was aborted", delivery.tested);
+    }
     for first in &delivery.first {
         let nodes = listed(&first.nodes, NAMED);
         let _ = writeln!(out, "{}: no earlier commit is known for {nodes}", delivery.tested);

@@ -309,7 +309,7 @@ def of_inventory(
 def _of_delivery(delivery: Mapping[str, Any]) -> dict[str, int]:
     return {
         "commit_waiting_seconds": delivery.get("waiting", 0),
-        "commit_refused": int(bool(delivery["held"]) and not delivery["is_served"]),
+        "commit_refused": int(not delivery["is_served"]),
         "nodes_held": sum(len(held["nodes"]) for held in delivery["held"]),
         "trial_seconds": delivery.get("trial", {}).get("seconds", 0),
     }

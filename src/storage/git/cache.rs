@@ -57,11 +57,7 @@ impl Record {
     /// Takes over from the record before what a later fetch does not change. The fetch began at this moment.
     pub fn after(&mut self, before: &Record, began: Moment) -> &Record {
         self.times.failed = before.times.failed;
-        let since = |(branch, commit): (&String, &Arc<str>)| {
-            let known = before.times.since.get(branch).filter(|_| before.heads.get(branch) == Some(commit));
-            (branch.clone(), known.copied().unwrap_or(began.clock))
-        };
-        self.times.since = self.heads.iter().map(since).collect();
+        self.times.note(&self.heads, began.clock, (&before.heads, &before.times));
         self.served.clone_from(&before.served);
         self.distrusted = before.distrusted;
         self

@@ -2,6 +2,7 @@
 //! remotes, caches and processes break. Servers are in `tests/python/test_git.py`.
 
 mod breaks;
+mod deciding;
 mod files;
 mod kills;
 mod oracle;

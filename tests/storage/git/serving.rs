@@ -11,7 +11,7 @@ use reclass_serve::status::status;
 use super::site::{Site, code, git, parameter};
 
 /// Five of twenty nodes have the class `role`.
-fn site() -> Site {
+pub fn site() -> Site {
     let site = Site::new();
     let texts: Vec<(String, String)> = (0..20)
         .map(|number| {
@@ -27,11 +27,11 @@ fn site() -> Site {
 }
 
 /// An inventory as it is served, of one process.
-fn serve(site: &Site, yaml: &str) -> Served {
+pub fn serve(site: &Site, yaml: &str) -> Served {
     Served::open(&site.options(yaml), false).unwrap()
 }
 
-fn options(more: &str) -> String {
+pub fn options(more: &str) -> String {
     format!(
         "{{storage_type: yaml_git, git_fetch_interval: 0, {more}, nodes_uri: {{repo: SITE/site, root: nodes, CACHE}}, \
          classes_uri: {{repo: SITE/site, root: classes, branch: master, CACHE}}}}"
@@ -39,18 +39,18 @@ fn options(more: &str) -> String {
 }
 
 /// The parameter `a` of all nodes.
-fn served(inventory: &Served) -> Vec<String> {
+pub fn served(inventory: &Served) -> Vec<String> {
     (0..20).map(|number| value(inventory, &format!("n{number:02}"), "a")).collect()
 }
 
 /// The first five and the others.
-fn all(first: &str, others: &str) -> Vec<String> {
+pub fn all(first: &str, others: &str) -> Vec<String> {
     let of = |value: &str, number| std::iter::repeat_n(value.to_owned(), number);
     of(first, 5).chain(of(others, 15)).collect()
 }
 
 /// A parameter of a node in the state that it gets, or the code of the error.
-fn value(inventory: &Served, node: &str, name: &str) -> String {
+pub fn value(inventory: &Served, node: &str, name: &str) -> String {
     inventory.of(node).map_or_else(|error| code(&error), |state| parameter(&state, node, name))
 }
 
@@ -60,7 +60,7 @@ fn news(inventory: &Served) -> Vec<String> {
     remarks.news.tested.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-const BREAKS: [(&str, &str); 2] = [
+pub const BREAKS: [(&str, &str); 2] = [
     ("classes/role.yml", "parameters: {a: 2, b: '${gone}'}\n"),
     ("classes/other.yml", "parameters: {a: 2}\n"),
 ];
@@ -590,9 +590,16 @@ fn another_process_tests_a_commit_that_has_waited_for_a_tester_that_does_nothing
     site.commit("site", "master", &[BREAKS[1]]);
     assert_eq!(pillar(&worker, "n07"), "1");
     assert!(worker.delivery().unwrap().unwrap().waiting.is_some());
-    while pillar(&worker, "n07") == "1" {
-        std::thread::yield_now();
+    // Commits that come meanwhile neither lengthen the wait nor hide it.
+    let begin = std::time::Instant::now();
+    for number in 0.. {
+        if pillar(&worker, "n07") == "2" {
+            break;
+        }
+        let waiting = worker.delivery().unwrap().unwrap().waiting;
+        assert!(waiting.is_none_or(|waiting| waiting + 2 >= begin.elapsed().as_secs()), "{waiting:?}");
+        let text = format!("parameters: {{a: 1, b: {number}}}\n");
+        site.commit("site", "master", &[("classes/role.yml", &text)]);
+        std::thread::sleep(std::time::Duration::from_secs(1));
     }
-    assert_eq!(pillar(&worker, "n07"), "2");
-    assert_eq!(worker.delivery().unwrap().unwrap().waiting, None);
 }

@@ -1,0 +1,103 @@
+//! Who decides about new revisions, and what is no verdict: other settings, lost records, a git that fails.
+
+use super::serving::{BREAKS, all, options, serve, served, site, value};
+use super::site::Site;
+
+fn record(site: &Site) -> std::path::PathBuf {
+    site.cache().join("reclass-record")
+}
+
+#[test]
+fn who_asks_with_other_settings_decides_for_no_other() {
+    let site = site();
+    let master = serve(&site, &options("serve: tested"));
+    let other = serve(&site, &options("serve: tested, ignore_class_notfound: true"));
+    let whole = serve(&site, &options("serve: whole"));
+    for inventory in [&master, &other, &whole] {
+        assert_eq!(served(inventory), all("1", "1"));
+    }
+    site.commit(
+        "site",
+        "master",
+        &[("classes/role.yml", "classes: [gone]\nparameters: {a: 2}\n"), BREAKS[1]],
+    );
+    // Whoever is the first one to ask.
+    assert_eq!(served(&other), all("2", "2"));
+    assert_eq!(served(&whole), all("1", "1"));
+    assert_eq!(served(&master), all("1", "2"));
+    // Settings that no pillar depends on make no other decision.
+    let same =
+        serve(&site, &options("serve: tested, threads: 1, settle_time: 0, known_grains: {n01: {os: a}}"));
+    assert_eq!(served(&same), all("1", "2"));
+}
+
+#[test]
+fn changed_settings_begin_with_the_commits_that_are_served() {
+    let site = site();
+    let yaml = options("serve: tested");
+    assert_eq!(served(&serve(&site, &yaml)), all("1", "1"));
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
+    let changed = serve(&site, &options("serve: tested, class_wildcards: true"));
+    assert_eq!(served(&changed), all("1", "2"));
+    assert!(!changed.delivery().unwrap().unwrap().is_first);
+    // Not one record for each setting that ever was.
+    for limit in 100..120 {
+        assert_eq!(
+            served(&serve(&site, &options(&format!("serve: tested, limit_classes: {limit}")))),
+            all("1", "2")
+        );
+    }
+    assert!(std::fs::read_to_string(record(&site)).unwrap().matches("\"tested\"").count() <= 8);
+}
+
+#[test]
+fn a_first_decision_gives_way_to_one_that_a_process_remembers() {
+    for lost in
+        ["{", r#"{"times":{"fetched":null,"failure":null},"heads":{},"served":{"KEY":{"commits":[]}}}"#]
+    {
+        let site = site();
+        let yaml = options("serve: tested");
+        let worker = serve(&site, &yaml);
+        served(&worker);
+        site.commit("site", "master", &BREAKS);
+        assert_eq!(served(&worker), all("1", "2"));
+        let text = std::fs::read_to_string(record(&site)).unwrap();
+        let key = text.split_once("\"served\":{\"").unwrap().1.split('"').next().unwrap();
+        std::fs::write(record(&site), lost.replace("KEY", key)).unwrap();
+        // The program of an administrator knows nothing.
+        let program = serve(&site, &yaml);
+        assert_eq!(served(&program), all("reference-not-found", "2"));
+        let delivery = program.delivery().unwrap().unwrap();
+        assert!(delivery.is_first && delivery.distrusted);
+        assert_eq!(served(&worker), all("1", "2"));
+        assert_eq!(served(&program), all("1", "2"));
+        assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
+    }
+}
+
+#[test]
+fn a_commit_that_breaks_all_canaries_has_no_trial() {
+    let site = site();
+    let inventory = serve(&site, &options("serve: tested, canary: {match: 'n0[0-4]'}, canary_for: 1"));
+    served(&inventory);
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&inventory), all("1", "1"));
+    let delivery = inventory.delivery().unwrap().unwrap();
+    assert!(delivery.trial.is_none() && !delivery.is_served);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(served(&inventory), all("1", "1"));
+}
+
+#[test]
+fn an_aborted_commit_is_named() {
+    let site = site();
+    let inventory = serve(&site, &options("serve: tested, canary: {match: n00}"));
+    served(&inventory);
+    site.commit("site", "master", &[BREAKS[1], ("classes/role.yml", "parameters: {a: 2}\n")]);
+    assert_eq!(value(&inventory, "n00", "a"), "2");
+    inventory.end_trial(false).unwrap();
+    assert_eq!(served(&inventory), all("1", "1"));
+    let text = reclass_serve::status::text(&reclass_serve::status::status(&inventory).unwrap());
+    assert!(text.contains("served to none, as its trial was aborted"), "{text}");
+}
