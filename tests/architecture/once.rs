@@ -30,7 +30,7 @@ const KNOWN: [(&str, &str, &str); 23] = [
     ("crates/python/src/log.rs", "STALE", TRIED),
     ("crates/python/src/once.rs", "OBJECTS", IMPORT),
     ("crates/python/src/once.rs", "import", IMPORT),
-    ("crates/python/src/templates.rs", "TEMPLATES", INTERPRETER),
+    ("crates/python/src/strings.rs", "STRINGS", INTERPRETER),
     ("crates/base/src/failpoints.rs", "AT", NUMBER),
     ("crates/base/src/failpoints.rs", "PASSED", NUMBER),
     ("crates/base/src/number.rs", "NEXT", NUMBER),

@@ -189,41 +189,6 @@ def test_mappings_with_the_same_keys_keep_their_own_values_types_and_order(write
     assert [answers(remembers) for _ in range(4)] == [from_nothing] * 4
 
 
-def test_templates_of_objects_are_kept_unless_nothing_is_cached(write: Write) -> None:
-    base = write(
-        {
-            "classes/c": "parameters: {m: {a: 0, b: {x: 0, z: s}}}",
-            **{f"nodes/n{number}": "classes: [c]" for number in range(4)},
-        }
-    )
-    # In a process of its own: all inventories of one share the templates.
-    code = f"""
-from saltext.reclass import Inventory
-
-def memory(**settings):
-    inventory = Inventory(inventory_base_uri={str(base)!r}, **settings)
-    for number in range(8):
-        inventory.pillar(f"n{{number % 4}}")
-    return inventory.cache_info()["objects_memory"]
-
-assert memory(cache_size=0) == 0
-assert memory() > 0
-"""
-    subprocess.run([sys.executable, "-c", code], cwd="/", check=True, timeout=600)
-
-
-def test_what_objects_are_copied_from_has_a_limit(write: Write) -> None:
-    nodes = [f"n{number}" for number in range(400)]
-    big = ", ".join(f"k{number}: [{number}, {{a: b}}]" for number in range(50))
-    base = write({f"nodes/{node}": f"parameters: {{m: {{{node}: {{{big}}}}}}}" for node in nodes})
-    inventory = Inventory(inventory_base_uri=str(base), cache_size=4)
-    expected = [repr(inventory.pillar(node)) for node in nodes]
-    for _ in range(4):
-        assert [repr(inventory.pillar(node)) for node in nodes] == expected
-        # The last one that there was room for may be larger than the room.
-        assert inventory.cache_info()["objects_memory"] < 4 * 1024 * 1024 // 8 + 64 * 1024
-
-
 def test_a_collection_may_ask_while_an_answer_is_made(write: Write) -> None:
     shared = "classes: [c]"
     content = "parameters: {m: {a: {b: [1, {c: d}]}}, n: ['${m}', '${m}']}"

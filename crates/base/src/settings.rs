@@ -331,7 +331,7 @@ settings! {
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
     /// Milliseconds that a file must be unchanged after a write before its content is used, because its writer may not be done; ten times as long for an empty file. A file that keeps changing for a second is an error. 0 uses it at once.
     settle_time: u32 = "20" as Shape::Count;
-    /// Memory for answers, in MiB; the least recently used ones are evicted first. Templates of Python objects may take an eighth of it in addition.
+    /// Memory for answers, in MiB; the least recently used ones are evicted first.
     cache_size: u32 = "384" as Shape::Count;
     /// Largest node or class file, in MiB.
     limit_file_size: u32 = "16" as Shape::UpTo(64);

@@ -21,7 +21,7 @@ use reclass::failpoints::failpoint;
 use reclass::report::to_json;
 use reclass::stack::grow;
 use reclass::value::{Map, Value};
-use reclass::{NodeInfo, Settings};
+use reclass::NodeInfo;
 use reclass_analysis::list;
 use reclass_serve::{News, Remarks, Served, ServedReply, without_node};
 
@@ -135,7 +135,7 @@ impl Inventory {
 
     /// What makes Python data of answers.
     pub fn outgoing<'py>(&self, py: Python<'py>) -> Outgoing<'py> {
-        Outgoing::new(py, self.objects_limit)
+        Outgoing::new(py)
     }
 
     /// What the process shares for these options.
@@ -260,11 +260,6 @@ pub fn log_new(py: Python<'_>, warnings: &[&Warning], remarks: &Remarks) -> PyRe
 /// Whether it is a warning about data from elsewhere, and not about a node.
 fn is_stale(warning: &Warning) -> bool {
     matches!(warning.kind, Kind::GitStale { .. } | Kind::EtcdStale { .. })
-}
-
-/// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
-pub fn objects_limit(settings: &Settings) -> usize {
-    usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 8)
 }
 
 /// A result of the engine. If it is the last owner of a value, it drops the value with enough stack.

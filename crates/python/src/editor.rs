@@ -57,7 +57,7 @@ impl Editor {
             let data = self.ask(py, |settings| {
                 if is_etcd(store)? { etcd::data(settings, file) } else { cluster::data(settings, file) }
             })?;
-            Outgoing::new(py, 0).object(&mapping(data))
+            Outgoing::new(py).object(&mapping(data))
         })
     }
 
@@ -201,7 +201,7 @@ impl Editor {
                 one.set_item("folder", &source.folder)?;
                 one.set_item("path", display(&source.path))?;
                 match &source.data {
-                    Ok(data) => one.set_item("data", Outgoing::new(py, 0).object(data)?)?,
+                    Ok(data) => one.set_item("data", Outgoing::new(py).object(data)?)?,
                     Err(error) => one.set_item("error", error.to_string())?,
                 }
                 all.append(one)?;
@@ -317,8 +317,8 @@ impl Editor {
                 .into_py_dict(py)
         };
         result.set_item("nodes", edited.effect.map(counts).transpose()?)?;
-        result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
-        result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
+        result.set_item("old", Outgoing::new(py).object(&mapping(old))?)?;
+        result.set_item("new", Outgoing::new(py).object(&mapping(new))?)?;
         Ok(result)
     }
 }

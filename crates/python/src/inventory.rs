@@ -5,12 +5,12 @@ use std::sync::{Arc, Weak};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::asking::{log_new, log_warnings, objects_limit, timed};
+use crate::asking::{log_new, log_warnings, timed};
 use crate::data;
 use crate::errors::{exception, guard};
 use crate::incoming;
 use crate::log;
-use crate::templates;
+use crate::strings;
 use crate::translating::{
     compared_parts, environment_asked_for, fetch_state, files_dict, findings_text, grains_read, node_name,
     now, old_pillars, pillar_dict, redaction, top_dict,
@@ -39,8 +39,6 @@ pub struct Inventory {
     pub(crate) served: Mutex<Weak<Served>>,
     propagates: bool,
     reads_grains: bool,
-    /// Approximate limit in bytes for the templates of Python objects.
-    pub(crate) objects_limit: usize,
 }
 
 #[pymethods]
@@ -61,7 +59,6 @@ impl Inventory {
                 options,
                 propagates: served.settings().propagate_pillar_data_to_reclass,
                 reads_grains: served.reads_grains(),
-                objects_limit: objects_limit(served.settings()),
                 served: Mutex::new(Arc::downgrade(&served)),
             })
         })
@@ -345,7 +342,7 @@ impl Inventory {
             let info = self.ask(py, None, |engine| Ok(engine.cache_info()))?;
             let given = data::object(&mut self.outgoing(py), &*info)?.cast_into::<PyDict>()?;
             given.set_item("misses", info.counts.computed)?;
-            given.set_item("objects_memory", templates::bytes())?;
+            given.set_item("objects_memory", strings::bytes())?;
             Ok(given)
         })
     }

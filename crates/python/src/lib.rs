@@ -14,15 +14,12 @@ mod asking;
 mod data;
 pub mod editor;
 pub mod errors;
-mod form;
 pub mod incoming;
 pub mod inventory;
 mod log;
 mod once;
 pub mod outgoing;
-mod prototype;
 mod strings;
-mod templates;
 mod translating;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
@@ -45,7 +42,7 @@ mod _engine {
     ) -> PyResult<Bound<'py, PyDict>> {
         super::errors::guard(|| {
             let options = super::incoming::options(py, settings)?;
-            super::outgoing::Outgoing::new(py, 0).dict(&options)
+            super::outgoing::Outgoing::new(py).dict(&options)
         })
     }
 

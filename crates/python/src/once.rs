@@ -131,8 +131,8 @@ fn convert_once(py: Python<'_>) -> PyResult<()> {
         Value::DateTime(Arc::new(time(None))),
         Value::DateTime(Arc::new(time(Some(3600)))),
     ]);
-    let list = Outgoing::new(py, 0).object(&values)?;
-    data::object(&mut Outgoing::new(py, 0), &(1, "x", 1.5))?;
+    let list = Outgoing::new(py).object(&values)?;
+    data::object(&mut Outgoing::new(py), &(1, "x", 1.5))?;
     // Not empty: PyO3 asks an iterator for its length after the first entry, and makes something for that too.
     let entry = PyDict::new(py);
     entry.set_item("k", 1)?;

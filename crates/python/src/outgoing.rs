@@ -1,16 +1,13 @@
 //! Converts values of the engine to new Python objects, with the types that `PyYAML` would produce.
-//!
-//! Values that are probably requested again, in this answer or another one, are copied from templates: a
-//! shared container from its prototype, another mapping from a form with its keys.
 
 use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PySet, PyString, PyTuple, PyTzInfo,
+    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PySet, PyString, PyTuple,
+    PyTzInfo,
 };
 
-use crate::form::scalar;
-use crate::templates::{Taken, is_shared};
+use crate::strings::TakenStrings;
 use reclass::failpoints::failpoint;
 use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
@@ -18,9 +15,7 @@ use reclass::value::{DateTime, Map, Text, Value};
 /// Creates the objects of one answer.
 pub struct Outgoing<'py> {
     py: Python<'py>,
-    templates: Taken,
-    /// Approximate limit in bytes for templates.
-    limit: usize,
+    strings: TakenStrings,
     /// Current nesting depth of containers.
     depth: usize,
 }
@@ -29,9 +24,9 @@ pub struct Outgoing<'py> {
 const LEVELS: usize = 16;
 
 impl<'py> Outgoing<'py> {
-    /// `limit` is the approximate limit in bytes for templates.
-    pub fn new(py: Python<'py>, limit: usize) -> Outgoing<'py> {
-        Outgoing { py, templates: Taken::new(), limit, depth: 0 }
+    /// Takes the strings of the process.
+    pub fn new(py: Python<'py>) -> Outgoing<'py> {
+        Outgoing { py, strings: TakenStrings::new(), depth: 0 }
     }
 
     /// The interpreter.
@@ -51,28 +46,24 @@ impl<'py> Outgoing<'py> {
 
     /// A new list of strings.
     pub fn texts(&mut self, texts: &[Text]) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(self.py, texts.iter().map(|text| self.templates.strings.get(self.py, text)))
+        PyList::new(self.py, texts.iter().map(|text| self.strings.get(self.py, text)))
     }
 
     /// The Python string of a text.
     pub fn string(&mut self, text: &Text) -> Bound<'py, PyString> {
-        self.templates.strings.get(self.py, text)
+        self.strings.get(self.py, text)
     }
 
     fn any(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         match value {
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
-                Ok(scalar(py, value, &mut self.templates.strings))
-            }
-            Value::Map(map) => match self.shared(value)? {
-                Some(copy) => Ok(copy),
-                None => Ok(self.nested(|outgoing| outgoing.map(map))?.into_any()),
-            },
-            Value::List(items) => match self.shared(value)? {
-                Some(copy) => Ok(copy),
-                None => Ok(PyList::new(py, self.objects(items)?)?.into_any()),
-            },
+            Value::Null => Ok(py.None().into_bound(py)),
+            Value::Bool(flag) => Ok(PyBool::new(py, *flag).to_owned().into_any()),
+            Value::Int(number) => Ok(PyInt::new(py, *number).into_any()),
+            Value::Float(number) => Ok(PyFloat::new(py, *number).into_any()),
+            Value::Str(text) => Ok(self.strings.get(py, text).into_any()),
+            Value::Map(map) => Ok(self.nested(|outgoing| outgoing.map(map))?.into_any()),
+            Value::List(items) => Ok(PyList::new(py, self.objects(items)?)?.into_any()),
             Value::Tuple(items) => Ok(PyTuple::new(py, self.objects(items)?)?.into_any()),
             Value::Set(items) => Ok(PySet::new(py, self.objects(items)?)?.into_any()),
             Value::BigInt(number) => big_int(py, number),
@@ -96,15 +87,6 @@ impl<'py> Outgoing<'py> {
     }
 
     fn map(&mut self, map: &Map) -> PyResult<Bound<'py, PyDict>> {
-        if let Some(form) = self.templates.form(self.py, map, self.limit)? {
-            let dict = form.dict.bind(self.py).copy()?;
-            for (index, value) in map.values().enumerate() {
-                if let Some(key) = form.other(index, value) {
-                    dict.set_item(key, self.any(value)?)?;
-                }
-            }
-            return Ok(dict);
-        }
         let dict = PyDict::new(self.py);
         for (key, value) in map {
             let key = self.any(&key.0)?;
@@ -113,15 +95,6 @@ impl<'py> Outgoing<'py> {
             dict.set_item(key, value)?;
         }
         Ok(dict)
-    }
-
-    /// A copy of a shared container; `None` if it has no prototype.
-    fn shared(&mut self, value: &Value) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if !is_shared(value) {
-            return Ok(None);
-        }
-        let prototype = self.templates.prototype(self.py, value, self.limit)?;
-        prototype.map(|prototype| prototype.copy(self.py)).transpose()
     }
 }
 

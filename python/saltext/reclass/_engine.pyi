@@ -308,7 +308,7 @@ class Inventory:
         - ``answers``, ``files``: number in the cache
         - ``answers_memory``, ``files_memory``: approximate size of these in bytes
         - ``answers_limit``: the setting ``cache_size`` in bytes
-        - ``objects_memory``: approximate size in bytes of the templates of Python objects, process-wide
+        - ``objects_memory``: approximate size in bytes of the strings of Python, process-wide
         - ``last_full_check``: time of the last check of every file, in seconds since 1970
         - ``watching``: whether the kernel reports changes
         """
