@@ -10,8 +10,10 @@ TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unkno
 # The tests that ask for RECLASS_LONG: a binary, or some of its tests.
 LONG := differential edit/corpus engine/class_patterns engine/incremental engine/never_stale engine/on_demand \
     evaluate/merge_options faults growth limits lsp
-# More than an hour of one processor.
-LONG_MODEL := tests/python/test_serve_model.py
+# Those of Python. The model takes more than an hour of one processor.
+LONG_PYTHON := tests/python/test_panics.py tests/python/test_plateau.py tests/python/test_serve_model.py \
+    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py \
+    tests/salt/test_master_swarm.py
 
 # The program contains two pages of the documentation and an inventory to begin with.
 EXPLORER := crates/analysis/src/graph/explorer
@@ -84,8 +86,7 @@ vscode: .venv-node/.tools ## the extension, in build/vscode: without the program
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	$(foreach test,$(LONG),RECLASS_LONG=1 cargo test --locked --quiet --test $(subst /, ,$(test)) &&) true
-	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py $(LONG_MODEL) \
-	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py tests/salt/test_master_swarm.py
+	RECLASS_LONG=1 $(BIN)/pytest $(LONG_PYTHON)
 
 check: build ## format, lints, types, stubs
 	cargo fmt --check
