@@ -24,7 +24,7 @@ from packageurl import PackageURL
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "Cargo.lock"
-PAGE_LOCK = ROOT / "crates/analysis/src/graph/explorer/package-lock.json"
+PAGE_LOCK = ROOT / "crates/graph/explorer/package-lock.json"
 
 # The feature `schema` brings it in, which tests alone turn on.
 OPTIONAL = "schemars"

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import { executablePath, served, test, top } from "./site.mjs";
 
-const explorer = process.env.EXPLORER ?? join(top, "crates/analysis/src/graph/explorer");
+const explorer = process.env.EXPLORER ?? join(top, "crates/graph/explorer");
 const { chromium } = createRequire(join(explorer, "package.json"))("playwright-core");
 
 let site, tab;

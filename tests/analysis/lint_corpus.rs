@@ -18,11 +18,11 @@ use reclass::parts::model::merge::{Prefixes, settled};
 use reclass::parts::model::slot::{MapSlot, Slot};
 use reclass::redact::Redaction;
 use reclass::value::{Key, Map, Value};
-use reclass_analysis::graph::{PageOptions, data, dot, graph, html};
 use reclass_analysis::lint::lint;
 use reclass_analysis::survey::{Survey, Surveyed, SurveyedFile};
 use reclass_base::path::join_path;
 use reclass_base::source::FileId;
+use reclass_graph::{PageOptions, data, dot, graph, html};
 
 /// The options of an inventory, and its folder if that is temporary.
 type Opened = (String, Map, Option<tempfile::TempDir>);

@@ -12,7 +12,6 @@ mod documenting;
 mod explain;
 mod explain_corpus;
 mod explain_truth;
-mod graph_page;
 mod impact;
 mod lint;
 mod lint_corpus;

@@ -10,9 +10,9 @@ use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use reclass_analysis::diff::{NAMED, diff};
 use reclass_analysis::explain::{Selection, explain, to_text};
-use reclass_analysis::graph::{PageOptions, data, dot, graph, html};
 use reclass_analysis::lint::lint;
 use reclass_analysis::list::{self, NodeFilter};
+use reclass_graph::{PageOptions, data, dot, graph, html};
 
 /// The name of each question, and how long its answer is.
 pub type Question = (&'static str, fn(&Map, &Path, &str) -> Result<usize, Error>);

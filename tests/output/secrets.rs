@@ -140,8 +140,8 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
 
     let filter = reclass_analysis::list::NodeFilter::default();
     let parameters = reclass_analysis::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows;
-    let options = reclass_analysis::graph::PageOptions::default();
-    let page = reclass_analysis::graph::data(&inventory, &[], &redaction, &options).unwrap();
+    let options = reclass_graph::PageOptions::default();
+    let page = reclass_graph::data(&inventory, &[], &redaction, &options).unwrap();
     let selection = reclass_analysis::explain::Selection {
         parameters: vec!["**".into()],
         exports: vec!["**".into()],
@@ -297,13 +297,8 @@ exports: {e: '${copy}', x: *text}
         "{:?}",
         reclass_analysis::list::parameters(&inventory, &[], &filter, &redaction).unwrap().rows
     ));
-    let page = reclass_analysis::graph::data(
-        &inventory,
-        &[],
-        &redaction,
-        &reclass_analysis::graph::PageOptions::default(),
-    )
-    .unwrap();
+    let page =
+        reclass_graph::data(&inventory, &[], &redaction, &reclass_graph::PageOptions::default()).unwrap();
     shown.extend([
         page.values,
         reclass::report::to_json(&reclass_analysis::docs::docs(&inventory, &redaction).unwrap()),

@@ -72,7 +72,7 @@ def pythons() -> list[Path]:
 
 
 def test_the_bill_names_the_libraries_in_the_page_of_a_graph() -> None:
-    folder = ROOT / "crates/analysis/src/graph/explorer"
+    folder = ROOT / "crates/graph/explorer"
     locked = json.loads((folder / "package-lock.json").read_text())["packages"]
     shipped = {
         path.removeprefix("node_modules/") for path, one in locked.items() if path and not one.get("dev")
@@ -83,7 +83,7 @@ def test_the_bill_names_the_libraries_in_the_page_of_a_graph() -> None:
         if one["purl"].startswith("pkg:npm/")
     }
     assert set(named) == shipped == {"cytoscape", "@dagrejs/dagre", "@dagrejs/graphlib"}
-    script = (folder.parent / "explorer.js").read_text()
+    script = (folder.parent / "src/explorer.js").read_text()
     for name, one in named.items():
         assert one["licenses"] == [{"license": {"id": "MIT"}}]
         # The page shows the text of the licence.

@@ -1,5 +1,5 @@
-//! Turns an inventory into answers beyond a pillar: explanations, findings, differences, results of tests, listings,
-//! graphs and documentation.
+//! Turns an inventory into answers beyond a pillar: explanations, findings, differences, results of tests, listings
+//! and documentation.
 //!
 //! Invariants: an analysis reads what the engine has and changes nothing. Nothing is computed by a second implementation
 //! of merging or evaluation. A result is data with `serde::Serialize`, and its secrets are hidden when it is made.
@@ -14,8 +14,8 @@ pub mod editor;
 pub mod effect;
 pub mod explain;
 pub mod file_schemas;
-pub mod graph;
 pub mod impact;
+pub mod inclusions;
 pub mod infer;
 pub mod lint;
 pub mod list;

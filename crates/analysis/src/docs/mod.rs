@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::comments::{KeyComments, key_comments};
-use crate::graph::{FileKind, Graph};
+use crate::inclusions::{FileKind, Graph};
 use crate::schema::{Description, Schemas};
 use crate::survey::{Survey, SurveyedFile};
 use reclass::Inventory;

@@ -251,7 +251,7 @@ pub struct ValuePart {
 }
 
 /// A leaf of a container, before its places are looked up.
-pub(crate) struct Leaf {
+pub struct Leaf {
     /// The full path.
     pub path: Vec<Key>,
     /// The value; `None` if it cannot be computed.

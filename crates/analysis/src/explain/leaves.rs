@@ -35,7 +35,7 @@ use reclass_base::value::{Key, Text};
 
 /// A leaf of a node. Secrets are masked, but for the values of steps that their paths hide, which most nodes share:
 /// whoever shows them masks them.
-pub(crate) struct ExplainedLeaf {
+pub struct ExplainedLeaf {
     /// Its value and its origin.
     pub leaf: Leaf,
     /// The effects of the layers, if there are several.
@@ -48,7 +48,7 @@ pub(crate) struct ExplainedLeaf {
 }
 
 /// What is at one key of a container.
-pub(crate) enum LeafBranch {
+pub enum LeafBranch {
     Leaf(Box<ExplainedLeaf>),
     /// A container with something in it.
     Inner(Branches),
@@ -57,10 +57,10 @@ pub(crate) enum LeafBranch {
 }
 
 /// The content of a container in order.
-pub(crate) type Branches = Vec<(Key, LeafBranch)>;
+pub type Branches = Vec<(Key, LeafBranch)>;
 
 /// A branch that several nodes share. The first node gives it a number.
-pub(crate) struct SharedBranch(Mutex<SharedState>);
+pub struct SharedBranch(Mutex<SharedState>);
 
 enum SharedState {
     Explained(LeafBranch),
@@ -82,7 +82,7 @@ impl SharedBranch {
 
 /// The leaves of the parameters or of the exports of a node, and its first fault.
 #[derive(Default)]
-pub(crate) struct ExplainedLeaves {
+pub struct ExplainedLeaves {
     /// The leaves in order.
     pub branches: Branches,
     /// The error, if a value cannot be computed.
@@ -91,7 +91,7 @@ pub(crate) struct ExplainedLeaves {
 
 /// The leaves that nodes share. The key is the address of the prefix of their layers, which the nodes keep alive.
 #[derive(Default)]
-pub(crate) struct LeavesByPrefix {
+pub struct LeavesByPrefix {
     /// By all classes.
     all: FxHashMap<usize, Variants>,
     /// By the first classes, those of `Linearization::most`.
@@ -186,7 +186,7 @@ struct Cost {
 }
 
 /// All leaves of the exports of a node.
-pub(crate) fn export_leaves(
+pub fn export_leaves(
     computation: &Computation<'_>,
     layers: &Layers,
     redaction: &Redaction,

@@ -36,20 +36,18 @@ pub use crate::schema::Description;
 pub use context::environment;
 use cover::TraceCover;
 pub use cover::shown;
-pub(crate) use data::Leaf;
+pub use data::Leaf;
 pub use data::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, Explanation, ItemTrace,
     MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, traces, values_without};
-pub(crate) use leaves::{
-    Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves,
-};
-pub(crate) use parts::default_layer;
+pub use leaves::{Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves};
+pub use parts::default_layer;
 pub use place::ValuePlaces;
 pub use reclass::parts::evaluate::{Effect, ItemEffect};
-pub(crate) use steps::LayerStep;
+pub use steps::LayerStep;
 pub use text::explanation as to_text;
 
 /// The items to explain. An empty selection means everything.

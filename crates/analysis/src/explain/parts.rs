@@ -250,7 +250,7 @@ pub(super) fn leaf(whnf: &Whnf) -> bool {
 }
 
 /// The layer name for values that no file wrote, derived from the path.
-pub(crate) fn default_layer(path: &[Key]) -> &'static str {
+pub fn default_layer(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
 }

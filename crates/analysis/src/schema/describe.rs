@@ -30,7 +30,7 @@ enum Alternatives<'v> {
 
 impl Schemas {
     /// For each schema whether it is for any of these nodes, which come with their classes.
-    pub(crate) fn scope<'n>(&self, nodes: impl IntoIterator<Item = (&'n str, Vec<&'n str>)>) -> Vec<bool> {
+    pub fn scope<'n>(&self, nodes: impl IntoIterator<Item = (&'n str, Vec<&'n str>)>) -> Vec<bool> {
         let mut scope = vec![false; self.set.schemas.len()];
         for (node, classes) in nodes {
             for (counts, schema) in scope.iter_mut().zip(&self.set.schemas) {
@@ -45,7 +45,7 @@ impl Schemas {
 
     /// What the schemas of a scope say about the parameter at a path. A default with a secret is left out, and so is
     /// that of a secret, because it may be one.
-    pub(crate) fn description(&self, scope: &[bool], path: &[Key], secrets: &Secrets) -> Option<Description> {
+    pub fn description(&self, scope: &[bool], path: &[Key], secrets: &Secrets) -> Option<Description> {
         let names: Vec<String> = path.iter().map(name).collect();
         let cover = secrets.at(path);
         let is_shown = |default: &Json| cover == Cover::Open && !has_secret(secrets, cover, default);

@@ -14,7 +14,7 @@ impl Schemas {
     /// # Errors
     ///
     /// A folder of the settings that cannot be read. What is wrong in a file is a fault of the schemas.
-    pub(crate) fn of_computation(computation: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
+    pub fn of_computation(computation: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
         Schemas::of_inputs(computation.inputs, computation.settings)
     }
 

@@ -16,8 +16,7 @@ use reclass_base::value::{Key, Text};
 pub enum Schemas {}
 
 impl Schemas {
-    #[expect(clippy::unnecessary_wraps, reason = "as where there are schemas")]
-    pub(crate) fn of_computation(_: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
+    pub fn of_computation(_: &Computation<'_>) -> Result<Option<Arc<Schemas>>> {
         Ok(None)
     }
 
@@ -53,11 +52,11 @@ impl Schemas {
         match *self {}
     }
 
-    pub(crate) fn scope<'n>(&self, _: impl IntoIterator<Item = (&'n str, Vec<&'n str>)>) -> Vec<bool> {
+    pub fn scope<'n>(&self, _: impl IntoIterator<Item = (&'n str, Vec<&'n str>)>) -> Vec<bool> {
         match *self {}
     }
 
-    pub(crate) fn description(&self, _: &[bool], _: &[Key], _: &Secrets) -> Option<Description> {
+    pub fn description(&self, _: &[bool], _: &[Key], _: &Secrets) -> Option<Description> {
         match *self {}
     }
 }

@@ -14,7 +14,7 @@ use clap::{Arg, Command, value_parser};
 use http_net::blocking::{Server, ServerConfig};
 use http_net::{Limits, Method, RequestHead, Response};
 use reclass::error::{Result, concise};
-use reclass_analysis::graph::{PageState, error_html, page_state};
+use reclass_graph::{PageState, error_html, page_state};
 
 use crate::commands::graph;
 use crate::commands::verb::{Answering, OpenInvocation, Verb, flag, node_globs, usage};

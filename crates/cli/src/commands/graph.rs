@@ -4,8 +4,8 @@ use std::process::Stdio;
 
 use clap::{Arg, Command};
 use reclass::error::Result;
-use reclass_analysis::graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 use reclass_analysis::lint::{self, CodeSelection};
+use reclass_graph::{Graph, PageOptions, data, dot, graph, html, mermaid};
 
 use crate::commands::explain_error;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs, usage};

@@ -11,7 +11,7 @@ use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use reclass_analysis::explain::{Selection, explain};
-use reclass_analysis::graph::{PageData, PageOptions, data, dot, graph, html};
+use reclass_graph::{PageData, PageOptions, data, dot, graph, html};
 use serde_json::Value as Json;
 use support::{answer, corpus};
 

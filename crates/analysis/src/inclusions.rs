@@ -1,9 +1,4 @@
-//! Draws nodes and the classes that they include: as DOT, as Mermaid, or as a page that a person can search
-//! and click through.
-
-mod page;
-mod picture;
-mod tables;
+//! Who includes whom: the files of nodes and classes, with the entries of their lists.
 
 use std::sync::Arc;
 
@@ -12,15 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::survey::{ClassFiles, Survey, Surveyed, SurveyedFile, chosen_nodes};
 use reclass::Inventory;
-use reclass::parts::engine::files::Version;
 use reclass::parts::engine::sequence::IncludedBy;
 use reclass::parts::model::layer::Layer;
 use reclass_base::error::Result;
 use reclass_base::source::{FileId, Origin};
 use reclass_base::value::Text;
-
-pub use page::{PageData, PageOptions, data, error_html, html};
-pub use picture::{dot, mermaid};
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -69,25 +60,8 @@ pub fn graph(inventory: &Inventory, globs: &[String]) -> Result<Graph> {
     })?
 }
 
-/// The files of an inventory with their versions. Two pages of one inventory differ only if these differ.
-#[derive(PartialEq, Eq, Default, Debug)]
-pub struct PageState {
-    versions: Vec<(FileId, Version)>,
-    /// How often the bytes of a file changed: a version stays if only positions change.
-    changes: u64,
-}
-
-/// What the page depends on now. Costs what listing all nodes and classes costs.
-pub fn page_state(inventory: &Inventory) -> Result<PageState> {
-    inventory.inspect(|computation| {
-        Survey::of(computation);
-        let inputs = computation.inputs;
-        PageState { versions: inputs.versions(), changes: inputs.files.content_changes() }
-    })
-}
-
 /// The nodes of a survey that have one of these sorted names.
-fn chosen<'s>(survey: &'s Survey, names: &[Text]) -> Vec<&'s Surveyed> {
+pub fn chosen<'s>(survey: &'s Survey, names: &[Text]) -> Vec<&'s Surveyed> {
     survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect()
 }
 
@@ -98,7 +72,7 @@ type PlacedClass = (Text, (FileId, u32));
 type Lists = IndexMap<(FileKind, Text), IndexSet<PlacedClass>>;
 
 /// The graph of these nodes; with the classes that no node uses, if `unused`.
-fn of_nodes(survey: &Survey, chosen: &[&Surveyed], unused: bool) -> Graph {
+pub fn of_nodes(survey: &Survey, chosen: &[&Surveyed], unused: bool) -> Graph {
     let mut lists = Lists::new();
     let mut mapped: FxHashMap<&Text, IndexSet<(Text, Text)>> = FxHashMap::default();
     for node in chosen {
@@ -155,10 +129,10 @@ fn of_nodes(survey: &Survey, chosen: &[&Surveyed], unused: bool) -> Graph {
 }
 
 /// The files of a survey by kind and name. Of several files with one name, the first one counts.
-struct ByName<'s>(FxHashMap<(FileKind, &'s str), &'s SurveyedFile>);
+pub struct ByName<'s>(FxHashMap<(FileKind, &'s str), &'s SurveyedFile>);
 
 impl<'s> ByName<'s> {
-    fn of(survey: &'s Survey) -> ByName<'s> {
+    pub fn of(survey: &'s Survey) -> ByName<'s> {
         let mut files = FxHashMap::default();
         for file in &survey.files {
             let kind = if file.is_class { FileKind::Class } else { FileKind::Node };
@@ -167,12 +141,12 @@ impl<'s> ByName<'s> {
         ByName(files)
     }
 
-    fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
+    pub fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
         self.0.get(&(kind, name)).copied()
     }
 
     /// The layer of a file that can be read.
-    fn layer(&self, file: &Vertex) -> Option<&'s Arc<Layer>> {
+    pub fn layer(&self, file: &Vertex) -> Option<&'s Arc<Layer>> {
         self.file(file.kind, &file.name)?.layer.as_ref().ok()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::{FileKind, Graph};
+use reclass_analysis::inclusions::{FileKind, Graph};
 use reclass_base::error::inert;
 
 /// The name of a file.

@@ -9,13 +9,13 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use crate::explain::{Branches, ExplainedLeaf, LayerStep, Leaf, LeafBranch, default_layer};
 use reclass::parts::engine::context::Computation;
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::model::slot::Slot;
 use reclass::parts::model::template::{self, Parsed, Part, Template};
 use reclass::parts::output::brief::{brief, whole};
 use reclass::parts::output::redact::Redaction;
+use reclass_analysis::explain::{Branches, ExplainedLeaf, LayerStep, Leaf, LeafBranch, default_layer};
 use reclass_base::error::inert;
 use reclass_base::path::join_path;
 use reclass_base::settings::Settings;

@@ -10,14 +10,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::tables::{LeafSection, NumberedTable, Tables};
-use super::{ByName, FileKind, Graph};
-use crate::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export_leaves};
-use crate::lint::rule;
-use crate::schema::Schemas;
-use crate::survey::{Survey, Surveyed, chosen_nodes};
+use crate::tables::{LeafSection, NumberedTable, Ordered, Tables};
 use reclass::Inventory;
 use reclass::parts::engine::context::{Computation, NodeRequest};
+use reclass::parts::engine::files::Version;
 use reclass::parts::engine::sequence::IncludedBy;
 use reclass::parts::model::layer::Layer;
 use reclass::parts::model::merge::{Prefixes, settled};
@@ -28,6 +24,11 @@ use reclass::parts::output::brief::brief;
 use reclass::parts::output::redact::Redaction;
 use reclass::parts::output::report::{Finding, Level, to_json_line};
 use reclass::parts::storage::git::WorkTree;
+use reclass_analysis::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export_leaves};
+use reclass_analysis::inclusions::{ByName, FileKind, Graph, chosen, of_nodes};
+use reclass_analysis::lint::rule;
+use reclass_analysis::schema::Schemas;
+use reclass_analysis::survey::{Survey, Surveyed, chosen_nodes};
 use reclass_base::base64;
 use reclass_base::error::{Error, Fault, Result, concise, inert};
 use reclass_base::parallel;
@@ -45,10 +46,10 @@ const ERROR_PAGE: &str = include_str!("error.html");
 const SCRIPT: &str = include_str!("explorer.js");
 
 /// The script of a page that a server shows.
-const LIVE: &str = include_str!("explorer/live.js");
+const LIVE: &str = include_str!("../explorer/live.js");
 
 /// The styles.
-const STYLE: &str = include_str!("explorer/style.css");
+const STYLE: &str = include_str!("../explorer/style.css");
 
 /// Facts that are not in the inventory.
 #[derive(Clone, Debug, Default)]
@@ -195,8 +196,8 @@ pub fn data(
     inventory.inspect(|computation| {
         let names = chosen_nodes(computation.catalog, globs)?;
         let survey = Survey::of(computation);
-        let chosen = super::chosen(&survey, &names);
-        let graph = super::of_nodes(&survey, &chosen, globs.is_empty());
+        let chosen = chosen(&survey, &names);
+        let graph = of_nodes(&survey, &chosen, globs.is_empty());
         let (overview, values) = Maker { computation, survey: &survey, redaction, graph: &graph }.make(
             &chosen,
             options,
@@ -204,6 +205,23 @@ pub fn data(
         );
         Ok(PageData { overview: to_json_line(&overview), values: to_json_line(&values) })
     })?
+}
+
+/// The files of an inventory with their versions. Two pages of one inventory differ only if these differ.
+#[derive(PartialEq, Eq, Default, Debug)]
+pub struct PageState {
+    versions: Vec<(FileId, Version)>,
+    /// How often the bytes of a file changed: a version stays if only positions change.
+    changes: u64,
+}
+
+/// What the page depends on now. Costs what listing all nodes and classes costs.
+pub fn page_state(inventory: &Inventory) -> Result<PageState> {
+    inventory.inspect(|computation| {
+        Survey::of(computation);
+        let inputs = computation.inputs;
+        PageState { versions: inputs.versions(), changes: inputs.files.content_changes() }
+    })
 }
 
 /// The page of this data. The page of a server that has a number for the state of its inventory asks for this
@@ -540,7 +558,7 @@ fn found_by_rule(
     position: &dyn Fn(Option<&Site>) -> PagePosition,
 ) -> (Vec<RuleRow>, Vec<FindingRow>) {
     let all = &options.findings;
-    let mut rules: super::tables::Ordered<&'static str, (Level, usize)> = super::tables::Ordered::default();
+    let mut rules: Ordered<&'static str, (Level, usize)> = Ordered::default();
     for finding in all {
         let (level, count) = rules.entry(finding.fault.code()).or_insert((finding.level, 0));
         *level = finding.level.max(*level);

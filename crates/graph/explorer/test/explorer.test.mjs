@@ -11,7 +11,7 @@ import { after, before, test as always } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
-const top = fileURLToPath(new URL("../../../../../../", import.meta.url));
+const top = fileURLToPath(new URL("../../../../", import.meta.url));
 const program = process.env.RECLASS ?? join(top, "target/debug/reclass");
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "explorer-"));

@@ -1,4 +1,4 @@
-// Bundles the sources into ../explorer.js, with the licences of the libraries. `--check` compares instead.
+// Bundles the sources into ../src/explorer.js, with the licences of the libraries. `--check` compares instead.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -22,7 +22,7 @@ const result = await build({
   write: false,
 });
 const text = result.outputFiles[0].text;
-const target = new URL("../explorer.js", here);
+const target = new URL("../src/explorer.js", here);
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== text) {
     console.error("explorer.js is not what the sources give: run make explorer");
