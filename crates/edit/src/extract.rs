@@ -11,7 +11,7 @@ use super::{Action, Change, apply_all};
 use reclass::Inventory;
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::storage::fs;
-use reclass_analysis::editor::{entries, same_values};
+use reclass_analysis::editor::same_values;
 use reclass_base::error::concise;
 use reclass_base::stack::grow;
 use reclass_base::unordered::equal_unordered;
@@ -91,7 +91,7 @@ fn same_but_order(one: &Value, other: &Value) -> bool {
 
 /// The innermost block mapping below `parameters` that has all of the selection, and its selected keys.
 fn selected<'a>(text: &str, outline: &'a Outline, selection: &Range<usize>) -> Option<Selected<'a>> {
-    let mut sections = entries(outline.root.as_ref()?).iter();
+    let mut sections = outline.root.as_ref()?.entries().iter();
     let section = sections.find(|section| section.name.text().as_deref() == Some("parameters"))?;
     let (mut above, mut node) = (Vec::new(), &section.value);
     loop {
@@ -168,11 +168,11 @@ fn deletions(selected: &Selected<'_>) -> Vec<Change> {
     let delete = |keys: Vec<Text>| Change { keys, action: Action::Delete };
     let mut removed = selected.entries.len();
     for depth in (0..selected.above.len()).rev() {
-        if entries(&selected.above[depth].1.value).len() != removed {
+        if selected.above[depth].1.value.entries().len() != removed {
             break;
         }
         removed = 1;
-        if depth == 0 || entries(&selected.above[depth - 1].1.value).len() != 1 {
+        if depth == 0 || selected.above[depth - 1].1.value.entries().len() != 1 {
             return vec![delete(keys[..depth + 2].to_vec())];
         }
     }

@@ -14,7 +14,7 @@ use reclass::value::{Map, Text};
 use reclass::{Finding, Inventory};
 use reclass_analysis::editor::InventoryNames;
 use reclass_analysis::lint::{
-    Baseline, BaselinePath, CodeSelection, errors_as_findings, errors_of, lint_options, rule, with_names,
+    Baseline, BaselinePath, CodeSelection, errors_as_findings, errors_of, lint_options, rule, with_survey,
 };
 
 use crate::FoundInventory;
@@ -116,7 +116,7 @@ impl Checking {
             // Its faults are those of the settings.
             return (reclass_analysis::lint::lint(options, &[], file).unwrap_or_default(), None);
         };
-        let checked = with_names(inventory, options, file);
+        let checked = with_survey(inventory, options, file, InventoryNames::of_survey);
         let (mut findings, names) =
             checked.map(|(outcome, names)| (outcome.findings, names.map(Arc::new))).unwrap_or_default();
         if self.last.is_none() {

@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use lsp_types::{Location, Position, Range, Uri};
 use reclass::files::percent_encoded;
 use reclass::source::Site;
-use reclass_analysis::editor::offset_of;
+use reclass_yaml::offset_of;
 
 /// What a column of the protocol counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

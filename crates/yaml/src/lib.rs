@@ -33,6 +33,20 @@ pub fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// The offset of a place in a text: line and column in characters, from one, as YAML counts them. Its line breaks are
+/// more than those of an editor.
+pub fn offset_of(text: &str, line: u32, column: u32) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let breaks = text.match_indices(is_break);
+    let breaks = breaks.filter(|(at, found)| *found != "\r" || bytes.get(at + 1) != Some(&b'\n'));
+    // A mark of the byte order is no character of the first line.
+    let first = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut begins = std::iter::once(first).chain(breaks.map(|(at, found)| at + found.len()));
+    let begin = begins.nth(line.checked_sub(1)? as usize)?;
+    let mut ends = text[begin..].char_indices().map(|(at, _)| begin + at).chain([text.len()]);
+    ends.nth(column.checked_sub(1)? as usize)
+}
+
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.
 pub fn parse_value(text: &str) -> Result<Value> {
     if let Some(value) = word(text) {

@@ -62,6 +62,22 @@ pub enum NodeForm {
 }
 
 impl OutlineNode {
+    /// The entries of a mapping.
+    pub fn entries(&self) -> &[OutlineEntry] {
+        match &self.form {
+            NodeForm::BlockMapping(entries) | NodeForm::FlowMapping(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list.
+    pub fn items(&self) -> &[OutlineNode] {
+        match &self.form {
+            NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => items,
+            _ => &[],
+        }
+    }
+
     /// The end of its last scalar: a block collection has everything in it. An empty value there may have no
     /// position; then it is the end of its key, or the beginning of the list.
     pub fn end_of_all(&self) -> usize {

@@ -7,7 +7,6 @@ use reclass_base::path::join_path;
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Text};
-use reclass_yaml::is_break;
 use reclass_yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// A thing that has an answer in the inventory.
@@ -69,9 +68,9 @@ pub fn item_at(text: &str, offset: usize, settings: &Settings) -> Option<ItemAt>
     }
     let outline = Outline::read(text.as_bytes()).ok()?;
     let root = outline.root.as_ref()?;
-    let mut sections = entries(root).iter();
+    let mut sections = root.entries().iter();
     let classes = sections.find(|section| text.get(section.key.content..section.key.end) == Some("classes"));
-    let mut listed = classes.into_iter().flat_map(|section| items(&section.value));
+    let mut listed = classes.into_iter().flat_map(|section| section.value.items());
     if let Some(entry) = listed.find(|entry| holds(&(entry.content..entry.end), offset)) {
         let item = Item::Class(scalar_text(text, entry)?);
         return Some(ItemAt { item, range: entry.content..entry.end });
@@ -89,7 +88,7 @@ pub fn keys_in(text: &str, settings: &Settings) -> Vec<ItemAt> {
 fn keys_of(text: &str, root: &OutlineNode, settings: &Settings) -> Vec<ItemAt> {
     let prefixes = Prefixes::new(settings);
     let mut found = Vec::new();
-    for section in entries(root) {
+    for section in root.entries() {
         let export = match text.get(section.key.content..section.key.end) {
             Some("parameters") => false,
             Some("exports") => true,
@@ -140,20 +139,6 @@ pub fn references_in(text: &str, settings: &Settings) -> Vec<ItemAt> {
     let open = &*settings.reference_sentinels.0;
     let opened = text.match_indices(open).filter(|(at, _)| !is_comment(text, *at));
     opened.filter_map(|(at, _)| reference_at(text, at + open.len(), settings)).collect()
-}
-
-/// The offset of a place in a text: line and column in characters, from one, as YAML counts them. Its line breaks are
-/// more than those of an editor.
-pub fn offset_of(text: &str, line: u32, column: u32) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let breaks = text.match_indices(is_break);
-    let breaks = breaks.filter(|(at, found)| *found != "\r" || bytes.get(at + 1) != Some(&b'\n'));
-    // A mark of the byte order is no character of the first line.
-    let first = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut begins = std::iter::once(first).chain(breaks.map(|(at, found)| at + found.len()));
-    let begin = begins.nth(line.checked_sub(1)? as usize)?;
-    let mut ends = text[begin..].char_indices().map(|(at, _)| begin + at).chain([text.len()]);
-    ends.nth(column.checked_sub(1)? as usize)
 }
 
 /// The bytes of the queries of a text that stand in one line.
@@ -249,13 +234,13 @@ fn symbols(text: &str, node: &OutlineNode, is_root: bool) -> Vec<Symbol> {
         let name = text.get(key.clone()).unwrap_or_default().to_owned();
         let range = key.start..pair.value.end_of_all().max(key.end);
         let inner = if is_root && matches!(&*name, "classes" | "applications" | "class_mappings") {
-            items(&pair.value).iter().filter_map(|item| entry_symbol(text, item)).collect()
+            pair.value.items().iter().filter_map(|item| entry_symbol(text, item)).collect()
         } else {
             grow(|| symbols(text, &pair.value, false))
         };
         Symbol { name, key, range, is_container: is_container(&pair.value), inner }
     };
-    entries(node).iter().filter(|pair| !is_container(&pair.key)).map(symbol).collect()
+    node.entries().iter().filter(|pair| !is_container(&pair.key)).map(symbol).collect()
 }
 
 fn is_container(node: &OutlineNode) -> bool {
@@ -282,27 +267,12 @@ type KeyVisitor<'v> = dyn FnMut(&[Key], Range<usize>) + 'v;
 
 /// Visits the keys of a mapping and of those in it, parents first.
 fn collect_keys(node: &OutlineNode, prefixes: &Prefixes, path: &mut Vec<Key>, visitor: &mut KeyVisitor<'_>) {
-    for pair in entries(node) {
+    for pair in node.entries() {
         let Some(name) = pair.name.text() else { continue };
         path.push(Key::from(prefixes.name(&name)));
         visitor(path, pair.key.content..pair.key.end);
         grow(|| collect_keys(&pair.value, prefixes, path, visitor));
         path.pop();
-    }
-}
-
-/// The entries of a mapping.
-pub fn entries(node: &OutlineNode) -> &[OutlineEntry] {
-    match &node.form {
-        NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => pairs,
-        _ => &[],
-    }
-}
-
-fn items(node: &OutlineNode) -> &[OutlineNode] {
-    match &node.form {
-        NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => items,
-        _ => &[],
     }
 }
 

@@ -10,10 +10,9 @@ mod overrides;
 mod rename;
 mod values;
 
-pub use at::entries;
 pub use at::{
-    Item, ItemAt, NameList, Symbol, item_at, keys_in, list_at, offset_of, open_query, open_reference,
-    outline, queries_in, references_in,
+    Item, ItemAt, NameList, Symbol, item_at, keys_in, list_at, open_query, open_reference, outline,
+    queries_in, references_in,
 };
 pub use keys::{KeyPlace, KnownKey, key_place_at, schema_keys};
 pub use names::{ClassFacts, FileFacts, InventoryNames, search_node};

@@ -83,7 +83,7 @@ pub fn search_node(inventory: &Inventory, path: &str, within: Duration) -> Optio
 
 impl InventoryNames {
     /// Collects everything.
-    pub(crate) fn of_survey(survey: &Survey) -> InventoryNames {
+    pub fn of_survey(survey: &Survey) -> InventoryNames {
         let mut names = InventoryNames {
             nodes: survey.nodes.iter().map(|node| node.name.clone()).collect(),
             ..InventoryNames::default()

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diff::{OldInputs, Renderer};
-use crate::editor::at::offset_of;
 use crate::list::{Bearing, NodeFilter, references};
 use crate::schema::Schemas;
 use crate::survey::{Survey, SurveyedFile};
@@ -29,7 +28,7 @@ use reclass_base::source::{Origin, Span};
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Map, Text, Value};
 use reclass_yaml::outline::{NodeForm, Outline, OutlineNode};
-use reclass_yaml::parse_value;
+use reclass_yaml::{offset_of, parse_value};
 
 /// The edits of texts, and the file that moves.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -316,7 +315,7 @@ pub fn rename_parameter(
             let outline = Outline::read(text.as_bytes()).map_err(|error| concise(&error))?;
             let prefixes = Prefixes::new(computation.settings);
             let mut keys_of_file = FileKeys { text: &text, prefixes: &prefixes, found: Vec::new() };
-            for section in outline.root.as_ref().map_or(&[][..], super::at::entries) {
+            for section in outline.root.as_ref().map_or(&[][..], OutlineNode::entries) {
                 if text.get(section.key.content..section.key.end) == Some("parameters") {
                     keys_of_file.collect(&section.value, &keys, new)?;
                 }
@@ -398,7 +397,7 @@ impl FileKeys<'_> {
         if matches!(node.form, NodeForm::Alias) {
             return Err("an alias of YAML stands above it".to_owned());
         }
-        for pair in super::at::entries(node) {
+        for pair in node.entries() {
             let Some(name) = pair.name.text() else { continue };
             let bare = self.prefixes.name(&name);
             if rest.is_empty() && bare == new {

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use crate::editor::entries;
 use reclass::parts::model::merge::Prefixes;
 use reclass_base::pattern::{PathPattern, Progress};
 use reclass_base::settings::Settings;
@@ -41,7 +40,7 @@ pub fn marked(text: &str, selection: &MarkedValues<'_>, settings: &Settings) -> 
     let outline = Outline::read(text.as_bytes()).ok()?;
     let prefixes = Prefixes::new(settings);
     let mut marker = Marker { text, selection: *selection, prefixes, edits: Vec::new() };
-    for section in entries(outline.root.as_ref()?) {
+    for section in outline.root.as_ref()?.entries() {
         let in_line = marker.is_in_line(&section.key);
         match (section.name.text().as_deref(), selection) {
             (Some("parameters"), MarkedValues::Parameter(pattern)) => {

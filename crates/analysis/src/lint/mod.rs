@@ -24,8 +24,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::editor::InventoryNames;
-use crate::survey::{SurveyedFile, node_globs};
+use crate::survey::{Survey, SurveyedFile, node_globs};
 use reclass::Inventory;
 use reclass::parts::output::report::{Finding, Level, grouped};
 use reclass_base::error::{Error, Fault, Kind, Result, Warning};
@@ -131,22 +130,23 @@ pub fn of_inventory(
     selection: &CodeSelection,
     file: &dyn OptionsFile,
 ) -> Result<LintOutcome> {
-    checked(inventory, options, nodes, selection, file, false).map(|(outcome, _)| outcome)
+    checked(inventory, options, nodes, selection, file, None::<fn(&Survey)>).map(|(outcome, _)| outcome)
 }
 
-/// The findings of all nodes, and the names of all files, from one state of the inventory. The answers of the
+/// The findings of all nodes, and what `take` takes of the survey, from one state of the inventory. The answers of the
 /// nodes are kept, so that the next check renders only those that changed.
-pub fn with_names(
+pub fn with_survey<T>(
     inventory: &Inventory,
     options: &Map,
     file: &dyn OptionsFile,
-) -> Result<(LintOutcome, Option<InventoryNames>)> {
+    take: fn(&Survey) -> T,
+) -> Result<(LintOutcome, Option<T>)> {
     let everything = CodeSelection::default();
-    checked(inventory, options, &[], &everything, file, true)
+    checked(inventory, options, &[], &everything, file, Some(take))
 }
 
 /// The errors of these nodes alone, without any rule: what is known before all files are checked. The answers are
-/// kept as by [`with_names`].
+/// kept as by [`with_survey`].
 pub fn errors_of(inventory: &Inventory, nodes: &[Text], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
     let errors = inventory.inspect_keeping(|computation| {
         let context = computation.context();
@@ -170,15 +170,15 @@ pub fn errors_as_findings(faults: impl IntoIterator<Item = Fault>, file: &dyn Op
     placed(grouped(faults.into_iter().map(|fault| (Level::Error, fault))), file)
 }
 
-/// The findings. With `again`, the same question comes again: the names are read, and the answers kept.
-fn checked(
+/// The findings. With `take`, the same question comes again, and the answers are kept.
+fn checked<T>(
     inventory: &Inventory,
     options: &Map,
     nodes: &[String],
     selection: &CodeSelection,
     file: &dyn OptionsFile,
-    again: bool,
-) -> Result<(LintOutcome, Option<InventoryNames>)> {
+    take: Option<fn(&Survey) -> T>,
+) -> Result<(LintOutcome, Option<T>)> {
     let (levels, wrong) = Levels::of_options(options, selection);
     let checked = inventory.inspect_keeping(|computation| {
         let globs = match node_globs(|| computation.catalog.nodes.keys(), nodes) {
@@ -186,15 +186,15 @@ fn checked(
             Err(error) => return (Err(error), Vec::new()),
         };
         let mut linter = Linter::new(computation, &globs);
-        let (mut problems, computed) = linter.render(again);
+        let (mut problems, computed) = linter.render(take.is_some());
         problems.extend(check(&linter));
         let of_schemas = linter.contracts.own_faults();
         let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
         let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
-        let names = again.then(|| InventoryNames::of_survey(&linter.survey));
-        (Ok((problems, of_schemas, unused, names)), computed)
+        let taken = take.map(|take| take(&linter.survey));
+        (Ok((problems, of_schemas, unused, taken)), computed)
     });
-    let (problems, of_schemas, unused, names) = match checked {
+    let (problems, of_schemas, unused, taken) = match checked {
         Ok(checked) => checked?,
         Err(error) => return Ok((refused(error, options, selection, file), None)),
     };
@@ -207,7 +207,7 @@ fn checked(
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
-    Ok((LintOutcome { findings: placed(findings, file), opened: true }, names))
+    Ok((LintOutcome { findings: placed(findings, file), opened: true }, taken))
 }
 
 /// The findings with the places of those that settings caused.
