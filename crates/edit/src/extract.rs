@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::{Action, Change, apply_all};
+use crate::rename::same_values;
 use reclass::Inventory;
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::storage::fs;
-use reclass_analysis::editor::same_values;
 use reclass_base::error::concise;
 use reclass_base::stack::grow;
 use reclass_base::unordered::equal_unordered;

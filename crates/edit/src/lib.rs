@@ -4,7 +4,8 @@
 //! refused. Files are locked and written by [`tree`] alone, through the storage.
 //!
 //! [`cluster`] and [`node`] find the files of soft metadata and nodes, [`etcd`] edits soft metadata there, [`repair`]
-//! resolves findings of lint, [`name`] checks names, and [`unified`] shows what changed.
+//! resolves findings of lint, [`rename`] and [`extract`] change several files and no value, [`name`] checks names, and
+//! [`unified`] shows what changed.
 
 mod block;
 mod braces;
@@ -18,6 +19,7 @@ mod layout;
 pub mod name;
 pub mod node;
 mod prefix_variant;
+pub mod rename;
 mod render;
 pub mod repair;
 pub mod saltclass;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::editor::InventoryNames;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use reclass::error::Result;
 use reclass::value::{Map, Text};
 use reclass::{Finding, Inventory};
-use reclass_analysis::editor::InventoryNames;
 use reclass_analysis::lint::{
     Baseline, BaselinePath, CodeSelection, errors_as_findings, errors_of, lint_options, rule, with_survey,
 };

@@ -13,11 +13,13 @@
 //! | `places` | the places of findings while the text changes |
 //! | `workspace` | one inventory: where it is, its state, the node whose values are shown |
 //! | `text` | offsets, positions, addresses |
+//! | `editor` | the thing at a place of a text, the nodes and classes of the inventory; knows no protocol |
 //! | `answers` | one file for each kind of answer |
 
 mod answers;
 mod checker;
 mod client;
+mod editor;
 mod places;
 mod server;
 mod stdio;

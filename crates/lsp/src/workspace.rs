@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
 use lsp_types::Uri;
 use reclass::error::{Error, Result};
 use reclass::files::{real, roots};
 use reclass::redact::Redaction;
 use reclass::value::Value;
 use reclass::{Finding, Inventory, NodeInfo, Request};
-use reclass_analysis::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
 use reclass_analysis::explain::{Explanation, Selection, explain};
 use reclass_analysis::lint::lint_options;
 

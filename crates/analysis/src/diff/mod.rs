@@ -23,12 +23,13 @@ use reclass_base::value::{Map, Text, Value};
 pub use data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
 pub(super) use groups::together;
 use groups::{Group, Groups};
-pub(super) use nodes::{NodeDifference, Renderer};
+pub(super) use nodes::NodeDifference;
+pub use nodes::Renderer;
 pub(super) use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
 pub(super) use text::{PROGRAMS, blocks, summary_lines};
-pub(super) use unchanged::OldInputs;
+pub use unchanged::OldInputs;
 pub use values::Section;
 pub(super) use values::{NodeChange, changes, differ};
 

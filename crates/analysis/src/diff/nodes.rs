@@ -69,7 +69,7 @@ pub(super) fn nodes(
 }
 
 /// One side in one thread.
-pub(crate) struct Renderer<'a> {
+pub struct Renderer<'a> {
     computation: Computation<'a>,
     /// Keeps the linearizations alive: other nodes reuse the sequence of a class only while a node holds it.
     sequences: RefCell<Vec<Arc<Sequence>>>,

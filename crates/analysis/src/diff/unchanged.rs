@@ -14,7 +14,7 @@ use reclass_base::lock::Mutex;
 use reclass_base::value::Text;
 
 /// Compares the inputs of answers with another state.
-pub(crate) struct OldInputs<'a> {
+pub struct OldInputs<'a> {
     old: EngineContext<'a>,
     /// Whether answers can be compared: the settings are equal, and all inputs are files.
     comparable: bool,

@@ -59,7 +59,7 @@ impl Schemas {
     }
 
     /// The keys that the schemas of a scope know below a path, each with what they say about it.
-    pub(crate) fn keys_below(
+    pub fn keys_below(
         &self,
         scope: &[bool],
         path: &[String],

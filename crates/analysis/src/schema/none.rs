@@ -40,15 +40,15 @@ impl Schemas {
         match *self {}
     }
 
-    pub(crate) fn keys_below(&self, _: &[bool], _: &[String], _: &Secrets) -> BTreeMap<String, Description> {
+    pub fn keys_below(&self, _: &[bool], _: &[String], _: &Secrets) -> BTreeMap<String, Description> {
         match *self {}
     }
 
-    pub(crate) fn objection(&self, _: &NodeInfo, _: &NodeInfo, _: &[Text], _: &str) -> Option<String> {
+    pub fn objection(&self, _: &NodeInfo, _: &NodeInfo, _: &[Text], _: &str) -> Option<String> {
         match *self {}
     }
 
-    pub(crate) fn class_objection(&self, _: &str, _: &str) -> Option<String> {
+    pub fn class_objection(&self, _: &str, _: &str) -> Option<String> {
         match *self {}
     }
 

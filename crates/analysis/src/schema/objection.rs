@@ -14,13 +14,7 @@ impl Schemas {
     /// The reason against a new name for the last of these keys, as a sentence for people: a schema of the node
     /// describes the parameter by its old name, or refuses something in the new answer that it did not refuse in the
     /// old one.
-    pub(crate) fn objection(
-        &self,
-        old: &NodeInfo,
-        now: &NodeInfo,
-        keys: &[Text],
-        new: &str,
-    ) -> Option<String> {
+    pub fn objection(&self, old: &NodeInfo, now: &NodeInfo, keys: &[Text], new: &str) -> Option<String> {
         let before: Vec<String> = keys.iter().map(ToString::to_string).collect();
         let mut after = before.clone();
         new.clone_into(after.last_mut()?);
@@ -42,7 +36,7 @@ impl Schemas {
 
     /// The reason against a new name for a class, as a sentence for people: a schema is for the nodes with one of the
     /// names.
-    pub(crate) fn class_objection(&self, old: &str, new: &str) -> Option<String> {
+    pub fn class_objection(&self, old: &str, new: &str) -> Option<String> {
         let mut scoped = self.set.schemas.iter().filter(|schema| schema.tells_apart(old, new));
         let (document, _) = scoped.find_map(|schema| schema.schema.as_ref().ok())?;
         let file = &self.set.documents[*document].shown;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::editor::Item;
 use lsp_types::{
     CodeAction, CodeActionKind, Command, CreateFile, DocumentChangeOperation, DocumentChanges,
     OptionalVersionedTextDocumentIdentifier, Position, Range, ResourceOp, TextDocumentEdit, TextEdit, Uri,
@@ -10,7 +11,6 @@ use lsp_types::{
 };
 use reclass::Finding;
 use reclass::error::Kind;
-use reclass_analysis::editor::Item;
 use reclass_edit::extract::{extract, movable};
 use reclass_edit::repair::{is_unsafe, quoted, repaired};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::editor::Item;
 use lsp_types::{CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall, Range, SymbolKind};
-use reclass_analysis::editor::Item;
 
 use crate::answers::definition::classes_of_entry;
 use crate::answers::listed;

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::editor::{
+    KeyPlace, KnownKey, NameList, key_place_at, list_at, open_query, open_reference, schema_keys,
+};
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionTextEdit, Documentation, MarkupContent, MarkupKind,
     TextEdit,
@@ -10,9 +13,6 @@ use lsp_types::{
 use reclass::settings::Settings;
 use reclass::value::{Key, Map, Text};
 use reclass::words::count;
-use reclass_analysis::editor::{
-    KeyPlace, KnownKey, NameList, key_place_at, list_at, open_query, open_reference, schema_keys,
-};
 use reclass_analysis::explain::Description;
 
 use crate::answers::hover::first_names;

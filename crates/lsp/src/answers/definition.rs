@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::editor::{Item, keys_in};
 use lsp_types::{Location, Range};
 use reclass::source::Site;
 use reclass::value::Text;
-use reclass_analysis::editor::{Item, keys_in};
 use reclass_analysis::explain::{Selection, ValueTrace};
 
 use crate::text::{Lines, location, uri_of};

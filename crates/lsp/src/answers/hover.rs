@@ -1,10 +1,10 @@
 //! Hover: a class with its nodes, a value with the layers that made it.
 
+use crate::editor::Item;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use reclass::style::Paint;
 use reclass::words::count;
 use reclass_analysis::docs::first_comment;
-use reclass_analysis::editor::Item;
 use reclass_analysis::explain::to_text;
 
 use crate::answers::definition::class_of_entry;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::editor::{Item, ItemAt, keys_in};
 use lsp_types::{CodeLens, Command, Range};
 use reclass::words::count;
-use reclass_analysis::editor::{Item, ItemAt, keys_in};
 
 use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;

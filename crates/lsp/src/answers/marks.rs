@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use crate::editor::{InventoryNames, Item, ItemAt, outline, queries_in, references_in};
 use lsp_types::{
     DocumentLink, InlayHint, InlayHintLabel, SemanticToken, SemanticTokenType, SemanticTokensLegend,
 };
 use reclass::value::{Key, Text};
-use reclass_analysis::editor::{InventoryNames, Item, ItemAt, outline, queries_in, references_in};
 
 use crate::answers::hover::first_names;
 use crate::answers::{in_words, listed};

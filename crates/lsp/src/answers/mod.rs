@@ -15,10 +15,10 @@ pub mod symbols;
 
 use std::ops::Range;
 
+use crate::editor::{InventoryNames, outline};
 use reclass::brief::brief;
 use reclass::redact::MASK;
 use reclass::value::{Text, Value};
-use reclass_analysis::editor::{InventoryNames, outline};
 
 /// The entries of the class lists in the text of a file: the bytes of each, and the classes that it leads to.
 fn listed<'n>(names: &'n InventoryNames, path: &str, text: &str) -> Vec<(Range<usize>, Vec<&'n Text>)> {

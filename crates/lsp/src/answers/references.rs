@@ -1,11 +1,11 @@
 //! References: the texts, queries and mappings that refer to a value, the files that set it too, and the entries and
 //! class mappings that lead to a class.
 
+use crate::editor::{Item, ItemAt};
 use lsp_types::{Location, Position};
 use reclass::error::{Fault, Kind};
 use reclass::source::Site;
 use reclass::value::Text;
-use reclass_analysis::editor::{Item, ItemAt};
 use reclass_analysis::list::{self, NodeFilter};
 
 use crate::answers::definition::{classes_of_entry, setters};

@@ -10,9 +10,10 @@ use lsp_types::{
 use reclass::Inventory;
 use reclass::error::concise;
 use reclass::files::real;
-use reclass_analysis::editor::{Item, Renaming, rename_class, rename_parameter};
+use reclass_edit::rename::{Renaming, rename_class, rename_parameter};
 
 use crate::answers::definition::class_of_entry;
+use crate::editor::Item;
 use crate::text::uri_of;
 use crate::workspace::{Cursor, Workspace};
 

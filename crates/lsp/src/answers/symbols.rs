@@ -1,7 +1,7 @@
 //! Symbols: the keys and classes of a file, and the nodes and classes of an inventory.
 
+use crate::editor::{Symbol, outline};
 use lsp_types::{DocumentSymbol, Location, Range, SymbolKind, WorkspaceSymbol};
-use reclass_analysis::editor::{Symbol, outline};
 
 use crate::text::{Encoding, Lines, uri_of};
 use crate::workspace::Workspace;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::editor::names::InventoryNames;
-use crate::schema::{Description, Schemas};
 use reclass::Inventory;
 use reclass::parts::engine::context::NodeRequest;
 use reclass::parts::model::layer::Layer;
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::model::slot::{MapSlot, Slot};
 use reclass::parts::output::redact::Redaction;
+use reclass_analysis::schema::{Description, Schemas};
 use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;
 use reclass_base::value::{Key, Text, Value};

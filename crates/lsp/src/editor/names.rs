@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::survey::{Survey, SurveyedFile};
 use reclass::Inventory;
 use reclass::parts::engine::context::NodeRequest;
 use reclass::parts::engine::sequence::IncludedBy;
@@ -15,6 +14,7 @@ use reclass::parts::model::layer::{ClassEntry, Layer, absolute_names};
 use reclass::parts::model::template::Template;
 use reclass::parts::model::visit;
 use reclass::parts::storage::fs::display;
+use reclass_analysis::survey::{Survey, SurveyedFile};
 use reclass_base::path::join_path;
 use reclass_base::pattern::PathPattern;
 use reclass_base::settings::Settings;

@@ -7,7 +7,6 @@ mod at;
 mod keys;
 mod names;
 mod overrides;
-mod rename;
 mod values;
 
 pub use at::{
@@ -15,8 +14,5 @@ pub use at::{
     queries_in, references_in,
 };
 pub use keys::{KeyPlace, KnownKey, key_place_at, schema_keys};
-pub use names::{ClassFacts, FileFacts, InventoryNames, search_node};
-pub use overrides::OverriddenKey;
-pub use rename::same_values;
-pub use rename::{Renaming, edited, rename_class, rename_parameter};
+pub use names::{InventoryNames, search_node};
 pub use values::shown_parameters;

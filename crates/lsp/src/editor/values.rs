@@ -1,10 +1,10 @@
 //! The parameters of a node as an editor may show them.
 
-use crate::explain::{ValuePlaces, shown};
 use reclass::Inventory;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::NodeRequest;
 use reclass::parts::output::redact::Redaction;
+use reclass_analysis::explain::{ValuePlaces, shown};
 use reclass_base::value::Value;
 
 /// The parameters in the answer for a node with hidden secrets. `None` if its layers are not known any more.
