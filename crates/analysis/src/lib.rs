@@ -10,7 +10,6 @@ pub mod comments;
 pub mod compare;
 pub mod diff;
 pub mod docs;
-pub mod effect;
 pub mod explain;
 pub mod file_schemas;
 pub mod impact;

@@ -19,7 +19,7 @@ use reclass_base::value::{Text, Value};
 
 /// What a pillar must not break.
 #[derive(Debug)]
-pub(crate) struct PillarCheck {
+pub struct PillarCheck {
     /// The schemas that refuse pillars.
     schemas: Option<Arc<Schemas>>,
 }
@@ -45,7 +45,7 @@ impl PillarCheck {
     }
 
     /// Why a node that renders has no pillar.
-    pub(crate) fn fault(&self, renderer: &Renderer<'_>, info: &NodeInfo) -> Option<Error> {
+    pub fn fault(&self, renderer: &Renderer<'_>, info: &NodeInfo) -> Option<Error> {
         if let Some(fault) = not_carried(renderer, info) {
             return Some(fault.into());
         }

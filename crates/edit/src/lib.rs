@@ -11,6 +11,7 @@ mod block;
 mod braces;
 mod change;
 pub mod cluster;
+pub mod effect;
 pub mod etcd;
 mod expect;
 pub mod extract;

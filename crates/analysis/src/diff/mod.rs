@@ -31,7 +31,8 @@ pub use text::{NAMED, summary, text};
 pub(super) use text::{PROGRAMS, blocks, summary_lines};
 pub use unchanged::OldInputs;
 pub use values::Section;
-pub(super) use values::{NodeChange, changes, differ};
+pub use values::differ;
+pub(super) use values::{NodeChange, changes};
 
 /// The branches and tags of the repository around a folder, those with the latest commits first. They are
 /// names of states, as revisions are; without a repository there are none.

@@ -135,7 +135,7 @@ pub(crate) fn changes(old: &NodeInfo, new: &NodeInfo, list_keys: &ListKeys<'_>) 
 }
 
 /// Whether two results differ at all. It stops at the first difference.
-pub(crate) fn differ(old: &NodeInfo, new: &NodeInfo) -> bool {
+pub fn differ(old: &NodeInfo, new: &NodeInfo) -> bool {
     let sections = [
         (&old.environment, &new.environment),
         (&old.parameters, &new.parameters),

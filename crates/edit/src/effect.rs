@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diff::{Renderer, differ};
-use crate::pillars::PillarCheck;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
 use reclass::parts::engine::files::Dependencies;
 use reclass::parts::engine::sequence::{Sequence, StepAdditions};
 use reclass::parts::storage::overlay::Overlay;
+use reclass_analysis::diff::{Renderer, differ};
+use reclass_analysis::pillars::PillarCheck;
 use reclass_base::error::{Error, Fault, Result};
 use reclass_base::parallel::each;
 use reclass_base::secrets::Secrets;
