@@ -34,9 +34,11 @@ GROUPS = {
             "query-embedded": "Inventory queries",
             "evaluation-limit": "Limits",
             "revision": "Commands",
+            "path-refused": "Edits",
+            "wire-type": "The program itself",
+            "old-answers": "Commands",
             "edit-refused": "Edits",
             "host-without-group": "Commands",
-            "wire-type": "The program itself",
         },
     ),
     "settings": (

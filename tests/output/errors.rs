@@ -22,6 +22,7 @@ use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use reclass_analysis::compare::{ComparedParts, OldAnswers, compare};
+use reclass_analysis::errors::{ROWS, codes};
 use reclass_analysis::lint::rule;
 use reclass_edit::node::{self, NodeContent};
 use reclass_edit::tree::EditOptions;
@@ -202,13 +203,12 @@ fn examples_fail_as_they_say() {
 
 #[test]
 fn every_code_has_an_example() {
-    for code in Kind::CODES {
+    for code in codes() {
         if is_in_lint(code) {
             continue;
         }
         let text = fs::read_to_string(folder().join(format!("{code}.txt"))).unwrap_or_default();
-        let shown = match *code {
-            "lint" => "[scalar-misread]".to_owned(),
+        let shown = match code {
             // A report shows its problems in one line each.
             "test-invalid" => format!("({code})"),
             code => format!("[{code}]"),
@@ -245,9 +245,9 @@ fn page() -> String {
          <!-- Written by `BLESS=1 cargo test --test output errors::`. -->\n",
     );
     let ruling = fancy_regex::Regex::new(r"\(([SMRQY]\d+)\)").unwrap();
-    for code in Kind::CODES.iter().filter(|code| **code != "lint") {
-        let at = Kind::CODES.iter().position(|one| one == code).unwrap();
-        let meaning = ruling.replace_all(Kind::MEANINGS[at].trim(), "([$1](semantics.md))");
+    let meanings = Kind::MEANINGS.iter().copied().chain(ROWS.iter().map(|row| row.meaning));
+    for (code, meaning) in codes().zip(meanings) {
+        let meaning = ruling.replace_all(meaning.trim(), "([$1](semantics.md))");
         writeln!(page, "\n## `{code}`\n\n{meaning}").unwrap();
         if is_in_lint(code) {
             writeln!(page, "\nThe page on lint has [an example](lint.md#{code}).").unwrap();

@@ -10,6 +10,7 @@ pub mod comments;
 pub mod compare;
 pub mod diff;
 pub mod docs;
+pub mod errors;
 pub mod explain;
 pub mod file_schemas;
 pub mod impact;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use concise::{by_problem, concise, concise_warning, inert, with_names};
 pub use concise::{is_active, names_its_node, names_its_path};
-pub use kind::{Kind, article};
+pub use kind::{ErrorRow, Kind, article};
 pub use short::{short, short_path};
 
 use serde::Serialize;
@@ -160,10 +160,7 @@ impl Fault {
     }
     /// The stable code, `reference-not-found`.
     pub fn code(&self) -> &'static str {
-        match &self.kind {
-            Kind::Lint { rule, .. } => rule,
-            kind => kind.code(),
-        }
+        self.kind.code()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A change as data: the keys of an entry, and its new state.
 
-use reclass_base::error::{Fault, Kind, Result};
+use reclass_analysis::errors::{EDIT_REFERENCE, EDIT_REFUSED};
+use reclass_base::error::{Fault, Result};
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;
 use reclass_base::value::{Text, Value};
@@ -38,6 +39,11 @@ impl Change {
         self.keys.join(":")
     }
 
+    /// The error that it cannot be made.
+    pub(crate) fn refused(&self, reason: &str) -> Fault {
+        EDIT_REFUSED.fault(format!("cannot change '{}' in place: {reason}", self.notation()), None)
+    }
+
     /// Refuses text that contains a reference or a query (R1, Q1).
     pub fn without_references(&self, settings: &Settings) -> Result<()> {
         let opens = [&*settings.reference_sentinels.0, &*settings.export_sentinels.0, "${", "$["];
@@ -48,7 +54,9 @@ impl Change {
             Action::Delete => false,
         };
         if found {
-            return Err(Fault::new(Kind::EditReference { keys: self.notation() }).into());
+            let message =
+                format!("the value for '{}' holds a reference or an inventory query", self.notation());
+            return Err(EDIT_REFERENCE.fault(message, Some("pass 'interpolate' to have it resolved")).into());
         }
         Ok(())
     }

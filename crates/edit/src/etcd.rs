@@ -215,7 +215,7 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 fn refused(change: &Change, reason: &str) -> Error {
-    Fault::new(Kind::EditRefused { keys: change.notation(), reason: reason.to_owned() }).into()
+    change.refused(reason).into()
 }
 
 #[cfg(test)]

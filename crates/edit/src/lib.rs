@@ -31,7 +31,7 @@ pub mod unified;
 
 pub use change::{Action, Change, read};
 use reclass::parts::model::merge::Prefixes;
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Result};
 use reclass_base::failpoints::failpoint;
 use reclass_base::source::Site;
 use reclass_base::value::Text;
@@ -48,7 +48,7 @@ impl Change {
     pub fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Result<Option<Vec<u8>>> {
         let before = read(bytes, path)?;
         let refused = |refusal: Refusal| -> Error {
-            let fault = Fault::new(Kind::EditRefused { keys: self.notation(), reason: refusal.reason });
+            let fault = self.refused(&refusal.reason);
             fault.at_site(refusal.place.map_or(Site::file(path), |at| site(bytes, at, path))).into()
         };
         if let Some((depth, variant)) = prefix_variant::find(before.as_ref(), self, prefixes) {

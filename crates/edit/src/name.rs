@@ -3,7 +3,8 @@
 //!
 //! A name consists of ASCII letters and digits, `_`, `-` and `.`, and does not begin with `-` or `.`.
 
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_analysis::errors::NAME_REFUSED;
+use reclass_base::error::{Error, Result};
 
 /// Maximum characters of a name: a file name, with space for the affixes of temporary files.
 const LONGEST: usize = 200;
@@ -54,7 +55,7 @@ fn check(what: &'static str, whole: &str, name: &str, also: &[char]) -> Result<(
 }
 
 fn refused(what: &'static str, name: &str, reason: &'static str) -> Error {
-    Fault::new(Kind::NameRefused { what, name: name.into(), reason }).into()
+    NAME_REFUSED.fault(format!("'{name}' cannot be the name of a {what}: {reason}"), None).into()
 }
 
 #[cfg(test)]

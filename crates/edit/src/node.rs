@@ -11,6 +11,7 @@ use super::tree::{self, EditOptions, EditTree, Edited};
 use reclass::parts::model::catalog::{self, NameIndex};
 use reclass::parts::storage::fs::display;
 use reclass::parts::storage::{FoundFile, TreeLimits, folders};
+use reclass_analysis::errors::NODE_EXISTS;
 use reclass_base::error::{Fault, Kind, Result};
 use reclass_base::settings::Settings;
 use reclass_base::similar::no_node;
@@ -47,7 +48,9 @@ pub fn create(
         // An empty file would be a warning.
         changes.push(Change::new(&["classes"], Action::Set(Value::list(Vec::new()))));
     }
-    let exists = |path: &Path| Fault::new(Kind::NodeExists { name: node.into(), path: display(path) });
+    let exists = |path: &Path| {
+        NODE_EXISTS.fault(format!("node '{node}' exists already, in '{}'", display(path)), None)
+    };
     let root = first_root(settings)?;
     if let Some(path) = find(&names(settings)?, node)? {
         return Err(exists(&path).into());

@@ -16,6 +16,7 @@ use reclass::parts::storage::fs::{self, DiskFingerprint, display};
 use reclass::parts::storage::overlay::{OverlaidInput, Overlay};
 use reclass::parts::storage::tree_path::{self, MissingFolders};
 use reclass::parts::storage::write::TreeLock;
+use reclass_analysis::errors::EDIT_BREAKS;
 use reclass_base::error::{Fault, Kind, Result};
 use reclass_base::settings::Settings;
 use reclass_base::value::Value;
@@ -88,7 +89,9 @@ pub(super) fn look(
     if let Some(broken) = effect.as_ref().map(|effect| &effect.broken).filter(|broken| !broken.is_empty())
         && !options.force
     {
-        let mut fault = Fault::new(Kind::EditBreaks { nodes: broken.len() });
+        let nodes = if broken.len() == 1 { "a node".to_owned() } else { format!("{} nodes", broken.len()) };
+        let message = format!("the edit is refused: it would break {nodes}");
+        let mut fault = EDIT_BREAKS.fault(message, Some("pass 'force' to make it all the same"));
         fault.causes = broken.iter().take(MOST_BROKEN).cloned().collect();
         return Err(fault.into());
     }

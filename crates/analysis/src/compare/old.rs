@@ -1,12 +1,14 @@
 //! Reads the answers of another program: the output of `--inventory`, a folder with a file per node, or pillars.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use super::normal::{OldForm, normal, of_json};
+use crate::errors::OLD_ANSWERS;
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::storage::fs;
-use reclass_base::error::{Error, Fault, Kind, Result, article};
+use reclass_base::error::{Error, Result, article};
 use reclass_base::stack::grow;
 use reclass_base::value::{Map, Text, Value};
 use reclass_yaml::compose::compose;
@@ -68,8 +70,8 @@ fn count_masked(value: &Value, texts: &mut usize, masked: &mut usize) {
     }
 }
 
-fn fault(name: &str, message: impl Into<String>) -> Error {
-    Fault::new(Kind::OldAnswers { path: name.to_owned(), message: message.into() }).into()
+fn fault(name: &str, message: impl fmt::Display) -> Error {
+    OLD_ANSWERS.fault(format!("'{name}' holds no answers to compare: {message}"), None).into()
 }
 
 impl OldAnswers {

@@ -7,10 +7,11 @@ use super::causes::Cause;
 use super::old::{OldAnswers, OldNode};
 use super::recognized::{Kept, Recognizer, Sides};
 use crate::diff::{NodeChange, NodeDifference, Renderer, Section};
+use crate::errors::OLD_REFUSAL;
 use reclass::Inventory;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Fault, Result};
 use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
 use reclass_base::progress::WorkUnit;
@@ -85,8 +86,7 @@ impl<'a> Comparing<'a> {
             }
             (Some(_), None) => one(None, NodeDifference::Removed),
             (Some(OldNode::Refused(message)), Some(Ok(now))) => {
-                let kind = Kind::OldRefusal { message: message.clone() };
-                let refusal = Fault { node: Some(name.clone()), ..Fault::new(kind) };
+                let refusal = Fault { node: Some(name.clone()), ..OLD_REFUSAL.fault(message.clone(), None) };
                 one(recognizer.of_refusal(name, &now), NodeDifference::Mended(vec![refusal]))
             }
             (Some(OldNode::Answer(sections)), Some(Err(error))) => {

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::selection::CodeSelection;
+use crate::errors::BASELINE_INVALID;
 use reclass::parts::output::report::{Finding, to_json};
 use reclass::parts::storage::fs;
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Fault, Result};
 use reclass_base::value::{Map, Value};
 
 /// The version of the format.
@@ -79,7 +80,7 @@ impl Baseline {
     /// Reads a baseline. `path` is for errors. A file in another form is an error (`baseline-invalid`).
     pub fn parse(bytes: &[u8], path: &str) -> Result<Baseline> {
         let invalid = |message: String| -> Error {
-            Fault::new(Kind::BaselineInvalid { path: path.into(), message }).into()
+            BASELINE_INVALID.fault(format!("'{path}' is not a baseline: {message}"), None).into()
         };
         let file: BaselineFile = serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
         if file.version != VERSION {

@@ -118,7 +118,7 @@ impl SchemaSet {
                         "two files are the schema of '{parameter}': the other one is '{}'",
                         twin.shown
                     );
-                    let help = Some("keep one of them".to_owned());
+                    let help = Some("keep one of them");
                     Err(set.documents[index].invalid("", message, help).into())
                 }
                 (Ok(index), None) => set.compile(&mut compiler, index).map(|number| (index, number)),
@@ -183,7 +183,7 @@ impl SchemaSet {
             if known.is_none() {
                 let help = "drafts 4, 6, 7, 2019-09 and 2020-12 are known: '$schema: https://json-schema.org/draft/2020-12/schema'";
                 return Err(document
-                    .invalid("/$schema", "this draft of JSON Schema is unknown", Some(help.into()))
+                    .invalid("/$schema", "this draft of JSON Schema is unknown", Some(help))
                     .into());
             }
         }
@@ -231,14 +231,14 @@ impl SchemaSet {
     fn faults(&self, index: usize, error: &CompileError) -> Vec<Fault> {
         let document = &self.documents[index];
         let at = |address: &str, message: String, help: Option<&str>| match self.at(address) {
-            Some((there, pointer)) => vec![there.invalid(&pointer, message, help.map(str::to_owned))],
-            None => vec![document.invalid("", message, help.map(str::to_owned))],
+            Some((there, pointer)) => vec![there.invalid(&pointer, message, help)],
+            None => vec![document.invalid("", message, help)],
         };
         let reference = |address: &str| {
             let message = format!("'$ref' leads to nothing: '{}'", relative(address));
             let help = "a '$ref' leads to a part of this file, '#/definitions/NAME', or to another file of the folder; nothing is fetched";
             let pointer = reference_to(&document.json, address).unwrap_or_default();
-            vec![document.invalid(&pointer, message, Some(help.to_owned()))]
+            vec![document.invalid(&pointer, message, Some(help))]
         };
         match error {
             CompileError::ValidationError { url, src } => {
@@ -254,14 +254,14 @@ impl SchemaSet {
                         && let Some(pointer) = keywords::pattern_property(&there.json, prop)
                     {
                         let message = format!("no schema: '{prop}' must be a regular expression");
-                        let help = Some(keywords::simpler(prop, true).to_owned());
+                        let help = Some(keywords::simpler(prop, true));
                         return there.invalid(&pointer, message, help);
                     }
                     let what = names.last().map_or_else(|| "a schema".to_owned(), |name| format!("'{name}'"));
                     let reason = sentence(self, error, value.unwrap_or(&Json::Null));
                     let help = match (&error.kind, value.and_then(Json::as_str)) {
                         (ErrorKind::Format { want: "regex", .. }, Some(pattern)) => {
-                            Some(keywords::simpler(pattern, false).to_owned())
+                            Some(keywords::simpler(pattern, false))
                         }
                         _ => None,
                     };
@@ -283,7 +283,7 @@ impl SchemaSet {
             // What the compiler calls a fault of its own.
             CompileError::Bug(_) => {
                 let pointer = keywords::pattern_too_large(&document.json).unwrap_or_default();
-                let help = Some(keywords::SHORTER.to_owned());
+                let help = Some(keywords::SHORTER);
                 vec![document.invalid(&pointer, "this pattern is too large", help)]
             }
             CompileError::ParseIdError { loc } | CompileError::ParseAnchorError { loc } => {
@@ -343,7 +343,7 @@ fn find_reference(schema: &Json, leads: &dyn Fn(&str) -> bool, pointer: &str) ->
 /// The nodes and classes that a schema is for: `x-reclass: {nodes: 'web*', classes: [app.nginx]}`.
 fn scope(document: &SchemaDocument) -> Result<(Vec<Glob>, Vec<Glob>), Fault> {
     let mut globs = [Vec::new(), Vec::new()];
-    let help = || Some("x-reclass: {nodes: 'web*', classes: [app.nginx]}".to_owned());
+    let help = Some("x-reclass: {nodes: 'web*', classes: [app.nginx]}");
     match document.json.get("x-reclass") {
         None => {}
         Some(Json::Object(map)) => {
@@ -356,7 +356,7 @@ fn scope(document: &SchemaDocument) -> Result<(Vec<Glob>, Vec<Glob>), Fault> {
                         return Err(document.invalid(
                             &pointer,
                             format!("'x-reclass' has no key '{name}'"),
-                            help(),
+                            help,
                         ));
                     }
                 };
@@ -369,14 +369,14 @@ fn scope(document: &SchemaDocument) -> Result<(Vec<Glob>, Vec<Glob>), Fault> {
                         return Err(document.invalid(
                             &pointer,
                             format!("'{name}' is a glob or a list of them"),
-                            help(),
+                            help,
                         ));
                     };
                     globs[at].push(Glob::new(text));
                 }
             }
         }
-        Some(_) => return Err(document.invalid("/x-reclass", "'x-reclass' is a mapping", help())),
+        Some(_) => return Err(document.invalid("/x-reclass", "'x-reclass' is a mapping", help)),
     }
     Ok(globs.into())
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::instance::json;
+use crate::errors::SCHEMA_INVALID;
 use reclass::parts::engine::schema_files::SchemaFile;
 use reclass::parts::storage::fs;
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Fault, Result};
 use reclass_base::pystr;
 use reclass_base::settings::Settings;
 use reclass_base::source::Site;
@@ -83,8 +84,8 @@ impl SchemaDocument {
     }
 
     /// The fault that this part is no schema.
-    pub fn invalid(&self, pointer: &str, message: impl Into<String>, help: Option<String>) -> Fault {
-        Fault::new(Kind::SchemaInvalid { message: message.into(), help }).at_site(self.site(pointer))
+    pub fn invalid(&self, pointer: &str, message: impl Into<String>, help: Option<&str>) -> Fault {
+        SCHEMA_INVALID.fault(message, help).at_site(self.site(pointer))
     }
 }
 

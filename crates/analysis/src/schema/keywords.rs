@@ -248,7 +248,7 @@ pub(super) fn bounded(set: &SchemaSet, document: &SchemaDocument) -> Result<(), 
     each(&document.json, "", &mut |_, _| parts += 1);
     if parts > MOST_PARTS {
         let message = format!("it has {parts} parts, and at most {MOST_PARTS} are allowed");
-        let help = Some("keep those that the parameter needs".to_owned());
+        let help = Some("keep those that the parameter needs");
         return Err(document.invalid("", message, help).into());
     }
     each(&document.json, "", &mut |_, pointer| {
@@ -260,7 +260,7 @@ pub(super) fn bounded(set: &SchemaSet, document: &SchemaDocument) -> Result<(), 
         Some(pointer) => {
             let message =
                 format!("a value would have to fit more than {MOST} schemas, counted with each '$ref'");
-            let help = Some("refer to each part once".to_owned());
+            let help = Some("refer to each part once");
             Err(document.invalid(&pointer, message, help).into())
         }
         None => Ok(()),

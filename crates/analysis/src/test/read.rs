@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::errors::{TEST_INVALID, codes};
 use crate::test::lookup::ValuePath;
 use crate::test::matcher::{MATCHERS, Matcher, TYPES, number};
 use reclass::parts::engine::context::Computation;
@@ -136,14 +137,11 @@ pub(super) fn tests(
         }
         root => {
             let site = root.map_or(whole, |(root, _)| reader.site(root.index));
-            let fault = invalid("a file of tests is a list of mappings", Some("'- name: …' begins a test"));
+            let fault = TEST_INVALID
+                .fault("a file of tests is a list of mappings", Some("'- name: …' begins a test"));
             bad(site.clone(), vec![fault.at_site(site)])
         }
     }
-}
-
-fn invalid(message: impl Into<String>, help: Option<&str>) -> Fault {
-    Fault::new(Kind::TestInvalid { message: message.into(), help: help.map(str::to_owned) })
 }
 
 struct Reader<'a> {
@@ -166,7 +164,7 @@ impl Reader<'_> {
     }
 
     fn fault(&self, index: u32, message: impl Into<String>, help: Option<&str>) -> Fault {
-        invalid(message, help).at_site(self.site(index))
+        TEST_INVALID.fault(message, help).at_site(self.site(index))
     }
 
     /// The fault of an unknown name, with the known names.
@@ -262,7 +260,7 @@ impl Reader<'_> {
             [] => "test",
             [(name, _)] => name,
             [_, (_, site), ..] => {
-                faults.push(invalid("a node of its own has one name", None).at_site(site.clone()));
+                faults.push(TEST_INVALID.fault("a node of its own has one name", None).at_site(site.clone()));
                 "test"
             }
         };
@@ -294,8 +292,8 @@ impl Reader<'_> {
             }
             (None, Some(error)) => {
                 let code = text(&error.value).unwrap_or_default();
-                if !Kind::CODES.contains(&code) {
-                    let similar = similar::nearest(code, Kind::CODES.iter().copied());
+                if !codes().any(|known| known == code) {
+                    let similar = similar::nearest(code, codes());
                     let help = similar.map(|similar| format!("'{similar}' is similar"));
                     let message = format!("there is no error with the code '{code}'");
                     faults.push(self.fault(error.value.index, message, help.as_deref()));
@@ -330,7 +328,7 @@ impl Reader<'_> {
                     for entry in entries.iter().filter(|entry| !key(entry)) {
                         let name = pystr::str(&entry.key.0);
                         let mut fault = self.unknown(entry.key_index, "matcher", &name, &MATCHERS);
-                        if let Kind::TestInvalid { help: Some(help), .. } = &mut fault.kind {
+                        if let Kind::Finding { help: Some(help), .. } = &mut fault.kind {
                             help.push_str("; 'equal:' compares with a mapping that has such keys");
                         }
                         faults.push(fault);

@@ -13,6 +13,7 @@ use super::read::{BadTest, Goal, PathCheck, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
 use super::tally::{NodeOutcome, Tally, Wrong, WrongGroup};
 use crate::diff::Renderer;
+use crate::errors::TEST_INVALID;
 use crate::explain::ValuePlaces;
 use crate::survey::chosen_nodes;
 use reclass::parts::engine::answer::NodeInfo;
@@ -201,7 +202,7 @@ fn add_missing_paths(case: &TestCase, tally: &mut Tally, result: &mut TestResult
     for (check, help) in tally.take_missing_paths(case) {
         let Some(check) = checks.get(check) else { continue };
         let message = format!("no node of this test has '{}'", check.path);
-        let fault = Fault::new(Kind::TestInvalid { message, help: Some(help) });
+        let fault = TEST_INVALID.fault(message, Some(&help));
         let fault = fault.at_site(check.site.clone());
         result.problems.push(Finding { fault, level: Level::Error, nodes: Vec::new() });
         result.state = TestState::Invalid;
@@ -236,8 +237,8 @@ fn check_labels(computation: &Computation<'_>, all: &mut [Result<TestCase, BadTe
             None => continue,
         };
         let message = format!("its snapshots would be those of {whose} with its name");
-        let help = Some("give it another name".to_owned());
-        let mut fault = Fault::new(Kind::TestInvalid { message, help }).at_site(site.clone());
+        let help = Some("give it another name");
+        let mut fault = TEST_INVALID.fault(message, help).at_site(site.clone());
         if let Some(other) = other {
             fault = fault.note("the other test is here", Some(other));
         }

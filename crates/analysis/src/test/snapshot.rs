@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::read::TestFile;
+use crate::errors::TEST_INVALID;
 use reclass::parts::storage::fs;
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Error, Result};
 use reclass_base::settings::Settings;
 use reclass_base::source::Site;
 use reclass_base::value::{Key, Map, Text, Value};
@@ -83,9 +84,9 @@ fn parse(path: &Path, settings: &Settings) -> Result<Recorded> {
     let (bytes, _) = fs::read(path, settings.max_file_bytes())?;
     let shown = fs::display(path);
     let invalid = || -> Error {
-        let message = "it is no snapshot, a mapping of nodes to paths and their values".to_owned();
-        let help = Some("'reclass test --snapshot' writes it anew".to_owned());
-        Fault::new(Kind::TestInvalid { message, help }).at_site(Site::file(shown.as_str())).into()
+        let message = "it is no snapshot, a mapping of nodes to paths and their values";
+        let help = Some("'reclass test --snapshot' writes it anew");
+        TEST_INVALID.fault(message, help).at_site(Site::file(shown.as_str())).into()
     };
     let text = String::from_utf8(bytes).map_err(|_| invalid())?;
     let value = parse_value(&text).map_err(|_| invalid())?;

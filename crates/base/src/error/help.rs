@@ -77,13 +77,7 @@ impl Kind {
             Kind::ConfigFile { message, help, .. } => {
                 help.clone().or_else(|| system_help(message).map(str::to_owned))
             }
-            Kind::Lint { help, .. }
-            | Kind::YamlSyntax { help, .. }
-            | Kind::TestInvalid { help, .. }
-            | Kind::SchemaInvalid { help, .. } => help.clone(),
-            Kind::HostWithoutGroup { .. } => {
-                Some("a class mapping '* CLASS' gives every node a class".into())
-            }
+            Kind::Lint { help, .. } | Kind::Finding { help, .. } | Kind::YamlSyntax { help, .. } => help.clone(),
             Kind::FileEmpty { .. } => {
                 Some("write '{}' into it if it is empty on purpose; a full disk leaves empty files".into())
             }
@@ -99,13 +93,8 @@ impl Kind {
             {
                 Some(format!("'{name}' is no parameter: 'reclass show NODE' has it"))
             }
-            Kind::EditBreaks { .. } => Some("pass 'force' to make it all the same".into()),
-            Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
-            ),
-            Kind::FolderUsed { .. } => Some(
-                "if this folder has an inventory already, 'reclass nodes' lists its nodes; or name another folder".into(),
             ),
             _ => self.storage_help().or_else(|| self.language_help()),
         }

@@ -6,7 +6,26 @@
 use std::fmt;
 
 use super::help::MergeSlip;
-use super::short;
+use super::{Fault, short};
+
+/// An error of a crate above: that crate has a table of them, so that a new one compiles no crate below.
+#[derive(PartialEq, Debug)]
+pub struct ErrorRow {
+    /// The stable code.
+    pub code: &'static str,
+    /// The meaning, as `docs/errors.md` has it.
+    pub meaning: &'static str,
+    /// The exit code of a program that ends with it.
+    pub exit: u8,
+}
+
+impl ErrorRow {
+    /// Such an error. The message contains no value of a parameter.
+    pub fn fault(&'static self, message: impl Into<String>, help: Option<&str>) -> Fault {
+        let (message, help) = (message.into(), help.map(str::to_owned));
+        Fault::new(Kind::Finding { row: self, message, help })
+    }
+}
 
 /// Picks the fields of a kind that quote an inventory, by their names, so that no kind can be forgotten.
 macro_rules! quoted {
@@ -36,38 +55,61 @@ macro_rules! kinds {
         /// The kind of a diagnostic, with its data.
         #[derive(Clone, PartialEq, Debug)]
         #[expect(missing_docs, reason = "the message below them explains the fields")]
-        pub enum Kind { $( $(#[doc = $doc])+ $name { $($field: $type),* }, )* }
+        pub enum Kind {
+            $( $(#[doc = $doc])+ $name { $($field: $type),* }, )*
+            /// A finding of lint: the rule is its code.
+            Lint { rule: &'static str, message: String, help: Option<String> },
+            /// An error of a crate above, which has a row for it.
+            Finding { row: &'static ErrorRow, message: String, help: Option<String> },
+        }
 
         impl Kind {
-            /// All stable codes.
+            /// The stable codes of this table. The rules of lint and the crates above have others.
             pub const CODES: &[&str] = &[$($code),*];
             /// The meanings of the codes, in the same order. `(Y6)` is a ruling of `docs/semantics.md`.
             pub const MEANINGS: &[&str] = &[$(concat!($($doc),+)),*];
             /// The stable code.
             pub fn code(&self) -> &'static str {
-                match self { $( Kind::$name { .. } => $code, )* }
+                match self {
+                    $( Kind::$name { .. } => $code, )*
+                    Kind::Lint { rule, .. } => rule,
+                    Kind::Finding { row, .. } => row.code,
+                }
             }
             /// The inventory query in the message: the field `query`.
             #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
             pub fn query_mut(&mut self) -> Option<&mut String> {
-                match self { $( Kind::$name { $($field),* } => { $( quoted!(query $field $field); )* None } )* }
+                match self {
+                    $( Kind::$name { $($field),* } => { $( quoted!(query $field $field); )* None } )*
+                    Kind::Lint { .. } | Kind::Finding { .. } => None,
+                }
             }
             /// The name that was probably meant: the field `similar`.
             #[allow(unused_variables, unreachable_code, reason = "a table: few kinds have the field")]
             pub fn similar(&self) -> Option<&str> {
-                match self { $( Kind::$name { $($field),* } => { $( quoted!(similar $field $field); )* None } )* }
+                match self {
+                    $( Kind::$name { $($field),* } => { $( quoted!(similar $field $field); )* None } )*
+                    Kind::Lint { .. } | Kind::Finding { .. } => None,
+                }
             }
             /// The paths in the message: the fields `path`, `folder` and `files`. For a revision of git, the
             /// caller replaces them by display names.
             #[allow(unused_variables, reason = "a table: few kinds have the fields")]
             pub fn paths_mut(&mut self) -> Vec<&mut String> {
                 let mut all = Vec::new();
-                match self { $( Kind::$name { $($field),* } => { $( quoted!(paths all $field $field); )* } )* }
+                match self {
+                    $( Kind::$name { $($field),* } => { $( quoted!(paths all $field $field); )* } )*
+                    Kind::Lint { .. } | Kind::Finding { .. } => {}
+                }
                 all
             }
             /// The exit code of a program that ends with it: 65 data, 74 not found, 2 usage, 1 unexpected.
             pub fn exit_code(&self) -> u8 {
-                match self { $( Kind::$name { .. } => $exit, )* }
+                match self {
+                    $( Kind::$name { .. } => $exit, )*
+                    Kind::Lint { .. } => 1,
+                    Kind::Finding { row, .. } => row.exit,
+                }
             }
         }
         impl fmt::Display for Kind {
@@ -76,6 +118,7 @@ macro_rules! kinds {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let sentence = match self {
                     $( Kind::$name { $($field),* } => format!($format $(, $argument)*), )*
+                    Kind::Lint { message, .. } | Kind::Finding { message, .. } => message.clone(),
                 };
                 f.write_str(&short(&sentence))
             }
@@ -361,62 +404,16 @@ kinds! {
     NothingMatches { what: &'static str, name: String, similar: Option<String> } "nothing-matches" 74
         "no {what} matches '{name}'";
 
-    // Comparisons.
-    /// A file or folder that `reclass compare` was given does not hold the answers of another program. It takes
-    /// the output of `--inventory` in YAML or JSON, a folder with the output of `--nodeinfo` in a file per node,
-    /// and with `pillars:` the output of `salt '*' pillar.items --out json --static`.
-    OldAnswers { path: String, message: String } "old-answers" 65
-        "'{path}' holds no answers to compare: {message}";
-    /// The answers that `reclass compare` was given have none for a node: its file is empty, or its pillar holds the
-    /// errors of Salt.
-    OldRefusal { message: String } "old-refusal" 65
-        "{message}";
-
-    // Lints.
-    /// A finding of lint: the rule is its code.
-    Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
-        "{message}";
-
-    /// A file that `reclass lint --baseline` names is not a baseline. `--write-baseline` writes it anew.
-    BaselineInvalid { path: String, message: String } "baseline-invalid" 65
-        "'{path}' is not a baseline: {message}";
-
-    // Tests.
-    /// A test of `reclass test` cannot be run: it expects nothing, it has an unknown key or matcher, or none of its
-    /// nodes has the path.
-    TestInvalid { message: String, help: Option<String> } "test-invalid" 65
-        "{message}";
-
     // Schemas.
     /// A value of a node breaks the [schema](parameter-schemas.md) of its parameter. The message says what the schema expects,
     /// and a note has the place in the schema.
     Schema { parameter: String, expected: String, similar: Option<String> } "schema" 65
         "{}", if parameter.is_empty() { expected.clone() } else { format!("'{parameter}' {expected}") };
-    /// A file in the folder of [schemas](parameter-schemas.md) is no schema, or two files are for one parameter. Until it is
-    /// repaired, nothing checks that parameter.
-    SchemaInvalid { message: String, help: Option<String> } "schema-invalid" 65
-        "{message}";
 
     // Edits.
-    /// An entry cannot be changed without a change of other entries, for example because an alias shares it.
-    /// Edit the file by hand.
-    EditRefused { keys: String, reason: String } "edit-refused" 65
-        "cannot change '{keys}' in place: {reason}";
-    /// A new value contains a reference or a query, and `interpolate` was not given.
-    EditReference { keys: String } "edit-reference" 65
-        "the value for '{keys}' holds a reference or an inventory query";
-    /// An edit would break nodes that render now. The lines below are the errors that they would have.
-    EditBreaks { nodes: usize } "edit-breaks" 65
-        "the edit is refused: it would break {}", if *nodes == 1 { "a node".to_owned() } else { format!("{nodes} nodes") };
-    /// A name is not allowed for a new node, class, cluster or parameter.
-    NameRefused { what: &'static str, name: String, reason: &'static str } "name-refused" 65
-        "'{name}' cannot be the name of a {what}: {reason}";
     /// A path leads out of the inventory, or to a place where no such file may be.
     PathRefused { path: String, reason: &'static str } "path-refused" 65
         "'{path}' is refused: {reason}";
-    /// A node to create exists already.
-    NodeExists { name: String, path: String } "node-exists" 65
-        "node '{name}' exists already, in '{path}'";
     /// A file or folder cannot be written.
     FileUnwritable { path: String, message: String } "file-unwritable" 74
         "cannot write '{path}': {message}";
@@ -429,13 +426,6 @@ kinds! {
         "another process has held '{path}' for {seconds} seconds";
 
     // Shells.
-    /// A node has no class and no application. Ansible knows hosts by their groups, so it does not see this
-    /// one.
-    HostWithoutGroup { name: String } "host-without-group" 65
-        "node '{name}' has no class and no application, so it is in no group and Ansible does not see it";
-    /// Something is where a new inventory would be.
-    FolderUsed { path: String } "folder-used" 65
-        "'{path}' is in the way: nothing is overwritten";
     /// A value has a type that Salt cannot carry to a minion (Y4). Give it another type, for example a text
     /// in quotes.
     WireType { what: String } "wire-type" 65

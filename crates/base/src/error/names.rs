@@ -111,24 +111,13 @@ impl Kind {
             | Kind::Revision { .. }
             | Kind::NothingToExplain { .. }
             | Kind::NothingMatches { .. }
-            | Kind::OldAnswers { .. }
-            | Kind::OldRefusal { .. }
             | Kind::Lint { .. }
-            | Kind::BaselineInvalid { .. }
-            | Kind::TestInvalid { .. }
+            | Kind::Finding { .. }
             | Kind::Schema { .. }
-            | Kind::SchemaInvalid { .. }
-            | Kind::EditRefused { .. }
-            | Kind::EditReference { .. }
-            | Kind::EditBreaks { .. }
-            | Kind::NameRefused { .. }
             | Kind::PathRefused { .. }
-            | Kind::NodeExists { .. }
             | Kind::FileUnwritable { .. }
             | Kind::FolderUnflushed { .. }
             | Kind::LockTimeout { .. }
-            | Kind::HostWithoutGroup { .. }
-            | Kind::FolderUsed { .. }
             | Kind::WireType { .. }
             | Kind::Usage { .. }
             | Kind::Internal { .. } => None,

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use reclass::error::{Fault, Kind, Result};
+use reclass::error::Result;
 use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
 
@@ -45,7 +45,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
     let folder = tool::made(matches)?;
     let path = folder.path()?;
     if let Some(name) = FILES.iter().find_map(|(name, _)| folder.in_the_way_of(name)) {
-        return Err(Fault::new(Kind::FolderUsed { path: format!("{path}/{name}") }).into());
+        return Err(tool::in_the_way(&format!("{path}/{name}")));
     }
     FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
     let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");

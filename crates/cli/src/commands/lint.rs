@@ -13,7 +13,7 @@ use reclass::report::{self, Finding, Level};
 use reclass::style::{Paint, Style};
 use reclass::words::count;
 use reclass_analysis::lint::{
-    Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, RULES, errors_as_findings, selected,
+    Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, errors_as_findings, selected,
 };
 use reclass_edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass_edit::tree::EditOptions;
@@ -290,15 +290,8 @@ fn printed(question: &Invocation<'_>, mut findings: Vec<Finding>, summary: &str,
         "json" => report::to_json(&findings),
         "github" => report::github(&whole_paths(findings, current), &top),
         "sarif" => {
-            let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
-            let own = RULES.iter().map(|rule| (rule.id, rule.about));
-            let rules: Vec<(&str, &str)> = own
-                .chain(
-                    codes
-                        .filter(|code| reclass_analysis::lint::rule(code).is_none())
-                        .map(|code| (*code, *code)),
-                )
-                .collect();
+            let about = |code| (code, reclass_analysis::lint::rule(code).map_or(code, |rule| rule.about));
+            let rules: Vec<(&str, &str)> = reclass_analysis::lint::codes().map(about).collect();
             report::to_json(&report::sarif(&whole_paths(findings, current), &rules, &top))
         }
         "concise" => lines(findings.iter().map(concise), summary, "\n") + &explanation(&findings),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use reclass::error::{Fault, Kind, Result, inert};
+use reclass::error::{Result, inert};
 use reclass_edit::saltclass::{Conversion, convert};
 
 use crate::commands::tool::{self, Tool};
@@ -52,7 +52,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
     let folder = tool::made(matches)?;
     let path = folder.path()?;
     if folder.is_used()? {
-        return Err(Fault::new(Kind::FolderUsed { path }).into());
+        return Err(tool::in_the_way(&path));
     }
     let mut changed = 0;
     let (mut jinja, mut left, mut places) = (Vec::new(), Vec::new(), Vec::new());

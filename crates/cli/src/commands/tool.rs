@@ -2,7 +2,8 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use reclass::error::Result;
+use reclass::error::{Error, Result};
+use reclass_analysis::errors::FOLDER_USED;
 
 use crate::folder::OutputFolder;
 use crate::manual_page::Manual;
@@ -28,6 +29,13 @@ pub fn folder(help: &'static str) -> Arg {
         .value_parser(NonEmptyStringValueParser::new())
         .value_hint(ValueHint::DirPath)
         .help(help)
+}
+
+/// The error of a tool that would overwrite something.
+pub fn in_the_way(path: &str) -> Error {
+    let help =
+        "if this folder has an inventory already, 'reclass nodes' lists its nodes; or name another folder";
+    FOLDER_USED.fault(format!("'{path}' is in the way: nothing is overwritten"), Some(help)).into()
 }
 
 /// That folder; it is created if it does not exist.

@@ -2,10 +2,11 @@
 //! of hosts.
 
 use clap::Command;
-use reclass::error::{Fault, Kind, Result};
+use reclass::error::Result;
 use reclass::pystr;
 use reclass::value::{Key, Map, Value};
 use reclass::{NodeInfo, inventory_value};
+use reclass_analysis::errors::HOST_WITHOUT_GROUP;
 
 use crate::manual_page::Manual;
 use crate::program::{Program, Session, entries};
@@ -54,7 +55,12 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     }
     let nodes = session.all_nodes()?;
     for node in nodes.iter().filter(|node| node.classes.is_empty() && node.applications.is_empty()) {
-        terminal::warn(&Fault::new(Kind::HostWithoutGroup { name: node.name.to_string() }));
+        let message = format!(
+            "node '{}' has no class and no application, so it is in no group and Ansible does not see it",
+            node.name
+        );
+        let help = "a class mapping '* CLASS' gives every node a class";
+        terminal::warn(&HOST_WITHOUT_GROUP.fault(message, Some(help)));
     }
     let settings = session.served.settings();
     let postfix = settings.applications_postfix.as_deref().unwrap_or_default();

@@ -49,7 +49,7 @@ mod value_repeated;
 mod wildcard_order;
 
 use super::rule::Rule;
-use reclass_base::error::Kind;
+use crate::errors;
 use reclass_base::similar::nearest;
 
 macro_rules! rules {
@@ -75,8 +75,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 
 /// The codes of all rules and errors, each once.
 pub fn codes() -> impl Iterator<Item = &'static str> {
-    // A fault with the code `lint` has the code of its rule.
-    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint" && rule(code).is_none());
+    let errors = errors::codes().filter(|code| rule(code).is_none());
     RULES.iter().map(|rule| rule.id).chain(errors)
 }
 
