@@ -1,10 +1,9 @@
 //! The files with schemas of parameters: read when they are needed, and again after they changed. What is in them is
 //! a matter of the analysis.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::engine::trees::Trees;
 use crate::model::catalog::Commit;
@@ -39,17 +38,9 @@ pub struct SchemaFiles {
     seen: Vec<(PathBuf, Option<DiskFingerprint>)>,
     /// The commit of a repository.
     commit: Option<Arc<str>>,
-    made: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl SchemaFiles {
-    /// What is made of the files, once for this state of them.
-    #[allow(clippy::missing_panics_doc, reason = "one type is made of them")]
-    pub fn made<T: Any + Send + Sync>(&self, make: impl FnOnce(&SchemaFiles) -> T) -> Arc<T> {
-        let known = self.made.get_or_init(|| Arc::new(make(self))).clone();
-        known.downcast().expect("one type is made of them")
-    }
-
     /// Whether the folders and files on disk are as they were read.
     fn hold(&self) -> bool {
         self.seen.iter().all(|(path, seen)| match (fs::fingerprint(path), seen) {

@@ -7,6 +7,7 @@
 )]
 
 mod compare_corpus;
+mod compiled_schemas;
 mod diff;
 mod documenting;
 mod explain;

@@ -22,7 +22,8 @@ const INTERPRETER: &str = "taken by the thread that has the interpreter, and onl
 const SETTINGS: &str = "settings alone, without locks";
 
 /// The file, the name, and why no child waits for it.
-const KNOWN: [(&str, &str, &str); 23] = [
+const KNOWN: [(&str, &str, &str); 24] = [
+    ("crates/analysis/src/schema/inspect.rs", "COMPILED", THREAD),
     ("crates/python/src/editor.rs", "class Editor", SETTINGS),
     ("crates/python/src/asking.rs", "REMEMBERED", THREAD),
     ("crates/python/src/inventory.rs", "class Inventory", TRIED),
