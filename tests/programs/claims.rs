@@ -1,7 +1,7 @@
 //! The page on security names tests that exist, one at least for each claim. The README has the times of the
-//! page of benchmarks. The maps of the code name files and symbols that exist.
+//! page of benchmarks. The maps of the code name files and symbols that exist, and the crates that others use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -162,4 +162,37 @@ fn the_maps_name_files_and_symbols_that_exist() {
         }
     }
     assert!(gone.is_empty() && walked > 100, "{walked} {}", gone.join("\n"));
+}
+
+/// The crates of the workspace that each of them depends on, by their manifests.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let manifest = |folder: &Path| -> toml::Table {
+        toml::from_str(&fs::read_to_string(folder.join("Cargo.toml")).unwrap()).unwrap()
+    };
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let manifests: Vec<toml::Table> = crates.chain([root().to_owned()]).map(|path| manifest(&path)).collect();
+    let name = |manifest: &toml::Table| manifest["package"]["name"].as_str().unwrap().to_owned();
+    let names: BTreeSet<String> = manifests.iter().map(name).collect();
+    let used = |manifest: &toml::Table| {
+        let all = manifest.get("dependencies").and_then(toml::Value::as_table);
+        all.into_iter().flat_map(toml::Table::keys).filter(|name| names.contains(*name)).cloned().collect()
+    };
+    manifests.iter().map(|manifest| (name(manifest), used(manifest))).collect()
+}
+
+#[test]
+fn the_design_has_the_arrows_between_crates() {
+    let page = fs::read_to_string(root().join("docs/design.md")).unwrap();
+    let begin = page.find("reclass-base\nreclass-yaml\n").unwrap();
+    let mut shown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut above = "";
+    for line in page[begin..].lines().take_while(|line| *line != "```") {
+        if let Some(used) = line.strip_prefix("├── ").or_else(|| line.strip_prefix("└── ")) {
+            assert!(shown.get_mut(above).unwrap().insert(used.to_owned()), "{line}");
+        } else {
+            assert!(shown.insert(line.to_owned(), BTreeSet::new()).is_none(), "{line}");
+            above = line;
+        }
+    }
+    assert_eq!(shown, arrows());
 }
