@@ -21,14 +21,15 @@ from saltext.reclass import (
     SettingsError,
     WireError,
     _classify,
-    _commands,
     _configuration,
     _edits,
+    _functions_values,
     _graph,
     _metadata,
     _salt,
     _states,
 )
+from saltext.reclass._place import OfModule
 from saltext.reclass.modules import reclass_mod
 from saltext.reclass.runners import reclass_runner
 
@@ -741,10 +742,11 @@ def test_a_difference_of_revisions_only(base: Path, settings: dict[str, Any], tm
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *arguments], check=True)
     (base / "nodes/web1.yml").write_text("parameters: {a: 2}\n")
-    [change] = _commands.diff(settings, "HEAD", ".", ())["changes"]
+    place = OfModule({"__opts__": {"reclass": settings}}, None)
+    [change] = _functions_values.diff(place, "HEAD")["changes"]
     assert (change["path"], change["old"], change["new"]) == ("a", 1, 2)
     for state in (str(tmp_path), "../x", "", "-x", "/", "HEAD\n", "a" * 256, "a" * 300_000):
         with pytest.raises(_salt.RefusedError, match="revisions of git"):
-            _commands.diff(settings, state, ".", ())
+            _functions_values.diff(place, state)
         with pytest.raises(_salt.RefusedError, match="revisions of git"):
-            _commands.diff(settings, "HEAD", state, ())
+            _functions_values.diff(place, "HEAD", state)

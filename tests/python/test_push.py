@@ -10,13 +10,14 @@ import pytest
 from saltext.reclass import (
     Inventory,
     ReclassError,
-    _commands,
     _commit,
     _edits,
     _fleet,
     _functions_fleet,
+    _functions_nodes,
     _push,
 )
+from saltext.reclass._place import OfModule, Place
 from saltext.reclass._salt import RefusedError
 
 from tests.python.test_commit import OVERRIDES, git
@@ -66,6 +67,10 @@ def settings(base: Path, tmp_path: Path) -> dict[str, Any]:
     }
 
 
+def place(settings: dict[str, Any]) -> Place:
+    return OfModule({"__opts__": {"reclass": settings}}, None)
+
+
 def text(served: Path, branch: str, path: str = f"inventory/{OVERRIDES}") -> str:
     return git(served, "show", f"{branch}:{path}")
 
@@ -83,9 +88,8 @@ def test_an_edit_is_a_commit_of_the_branch(settings: dict[str, Any], tmp_path: P
     assert first["file"] == f"{served} edits inventory/{OVERRIDES}"
     assert (first["old"], first["new"], first["nodes"]["changed"]) == ("a1", "a2", 1)
     second = _edits.set_param(settings, "password", "hunter2", "prague")
-    made = _commands.node_create(
-        settings, "web2", test=False, classes=["role.web", "cluster.prague.overrides"]
-    )
+    classes = ["role.web", "cluster.prague.overrides"]
+    made = _functions_nodes.node_create(place(settings), "web2", classes=classes)
     assert git(served, "rev-parse", "edits").strip() == made["web2"]["commit"]
     assert git(served, "rev-parse", "edits~2").strip() == first["commit"]
     assert text(served, "edits") == FILES[f"inventory/{OVERRIDES[:-4]}"].replace("a1", "a2").replace(
@@ -110,7 +114,7 @@ def test_an_edit_is_a_commit_of_the_branch(settings: dict[str, Any], tmp_path: P
 
 def test_a_node_is_deleted_by_a_commit(settings: dict[str, Any], tmp_path: Path) -> None:
     served = tmp_path / "served.git"
-    assert _commands.node_delete(settings, "db1", None, test=False) == "Node db1 deleted"
+    assert _functions_nodes.node_delete(place(settings), "db1") == "Node db1 deleted"
     names = git(served, "diff", "--name-status", "main", "edits").split()
     assert names == ["D", "inventory/nodes/db1.yml"]
 
@@ -147,7 +151,7 @@ def test_a_branch_that_is_behind_is_named(settings: dict[str, Any], base: Path, 
     with pytest.raises(ReclassError, match=f"classes/cluster/brno'.*; {behind}$"):
         _edits.set_param(settings, "a", 2, "brno")
     with pytest.raises(ReclassError, match=f"; {behind}$"):
-        _commands.node_delete(settings, "gone", None, test=False)
+        _functions_nodes.node_delete(place(settings), "gone")
     done = _edits.set_param(settings, "address", "a3", "prague")
     assert (done["warning"], done["comment"]) == (behind, f"parameter 'address' has been set; {behind}")
 
@@ -217,7 +221,7 @@ def test_the_message_is_bounded(
 def test_status_and_drift_name_what_is_served(settings: dict[str, Any], tmp_path: Path) -> None:
     opts = {"cachedir": str(tmp_path / "master"), "cache": "localfs", "__role": "master"}
     opts["ext_pillar"] = [{"reclass": settings}]  # type: ignore[assignment]
-    place: Any = SimpleNamespace(
+    runner: Any = SimpleNamespace(
         opts=opts,
         salt={"cache.pillar": lambda tgt: {}},
         settings=lambda _: settings,
@@ -225,8 +229,8 @@ def test_status_and_drift_name_what_is_served(settings: dict[str, Any], tmp_path
         with_code=lambda answer, _: answer,
     )
     served = tmp_path / "served.git"
-    _functions_fleet.drift(place)
+    _functions_fleet.drift(runner)
     assert _fleet.last_drift(opts, str(served))["drift_minions"] == 0
-    [inventory] = _functions_fleet.status(place)["inventories"]
+    [inventory] = _functions_fleet.status(runner)["inventories"]
     assert inventory["revision"] == f"{git(served, 'rev-parse', 'main')[:8]} of main"
     assert inventory["sources"][0]["source"] == str(served)

@@ -15,14 +15,15 @@ from saltext.reclass import (
     Inventory,
     ReclassError,
     _check,
-    _commands,
     _commit,
     _edits,
+    _functions_classify,
+    _functions_nodes,
     _metadata,
-    _minions,
     _revision,
     _states,
 )
+from saltext.reclass._place import OfModule, OfRunner
 from saltext.reclass.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -123,11 +124,12 @@ def test_each_answer_of_an_edit_says_that_no_minion_gets_it(
 ) -> None:
     on = {**settings, "serve": "whole"}
     unserved = "no minion gets it before it is committed"
-    assert unserved in _commands.node_create(on, "web3", test=False)["web3"]["warning"]
-    assert unserved in _commands.node_update(on, "web3", classes=["a"], test=False)["web3"]["warning"]
-    assert unserved in _commands.node_delete(on, "web3", None, test=False)
+    place = OfModule({"__opts__": {"reclass": on}}, None)
+    assert unserved in _functions_nodes.node_create(place, "web3")["web3"]["warning"]
+    assert unserved in _functions_nodes.node_update(place, "web3", classes=["a"])["web3"]["warning"]
+    assert unserved in _functions_nodes.node_delete(place, "web3")
     rules = {"all": {"expression": "all", "node_class": {"value": ["a"]}}}
-    assert unserved in _commands.node_classify(on, "web4", {}, rules, test=False)["warning"]
+    assert unserved in _functions_classify.node_classify(place, "web4", {}, rules)["warning"]
     state = _states.node_present(lambda: on, False, "web5", classes=["a"])
     assert (state["result"], unserved in state["comment"]) == (True, True)
     assert unserved in _states.node_absent(lambda: on, False, "web5")["comment"]
@@ -145,7 +147,9 @@ def test_each_answer_of_an_edit_says_that_no_minion_gets_it(
     )
     assert state["result"], state
     with _commit.asked(True):
-        done = _minions.classify(on, grains, "web8", rules, "reclass", False, False)
+        opts = {"ext_pillar": [{"reclass": on}]}
+        runner = OfRunner({"__opts__": opts, "__salt__": {"cache.grains": grains}}, None)
+        done = _functions_classify.classify_minion(runner, "web8", rules)
     assert (sorted(done), "warning" in done["node_create"]["web8"]) == (
         ["cluster_param", "node_create"],
         False,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from saltext.reclass import _commands, _commit
+from saltext.reclass import _commit, _edits
 
 from tests.salt.conftest import INVENTORY, PROGRAMS, STATES, Answer, Site, until
 from tests.salt.test_master_git import PERSON, in_repository
@@ -205,7 +205,7 @@ def test_root_edits_and_commits_in_a_repository_of_the_user(site: UserSite) -> N
     edited = site.call("web1", "--local", "reclass.node_update", "web1", "parameters={x: 1}", "commit=True")
     assert edited.code == 0, edited
     with _commit.asked(True, branch="edits"):
-        _commands.node_create({"inventory_base_uri": str(site.inventory)}, "new1", test=False)
+        _edits.create_node({"inventory_base_uri": str(site.inventory)}, "new1")
     assert node.stat().st_mode & 0o777 == 0o640
     assert git(site.inventory, "show", "--name-only", "--format=") == "nodes/web1.yml"
     assert git(site.inventory, "diff", "--name-only", "main", "edits") == "nodes/new1.yml"

@@ -225,6 +225,12 @@ def delete_node(settings: Settings, name: Any, test: bool = False, force: bool =
     return _result(settings, edit, f"node '{name}'", "deleted", "absent already", test)[0]
 
 
+def deleted(subject: str, edit: Mapping[str, Any], test: bool) -> str:
+    """The answer of salt-formula-reclass for what an edit deleted: a sentence."""
+    sentence = f"{subject} {'would be ' if test else ''}deleted"
+    return "; ".join(filter(None, [sentence, edit.get("warning")]))
+
+
 def carried(value: Any) -> Any:
     """A value as Salt can carry it: dates as ISO 8601 text, as in the pillar; sets and pairs as lists."""
     if isinstance(value, Mapping):

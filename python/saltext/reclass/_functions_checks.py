@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _check, _commands, _metadata, _versions
+from saltext.reclass import _check, _metadata, _versions
+from saltext.reclass._edits import text
+from saltext.reclass._functions_values import as_text
 
 if TYPE_CHECKING:
     from saltext.reclass._place import Place
@@ -23,9 +25,10 @@ def lint(place: Place, *nodes: str) -> Any:
         salt-call reclass.lint
         salt-call reclass.lint web1.example.com
     """
+    inventory, names = _metadata.opened(place.settings(*nodes or "*")), map(text, nodes)
     if place.is_read_by_people():
-        return _commands.as_text(_commands.lint_text(place.settings(*nodes or "*"), nodes))
-    findings = _commands.lint(place.settings(*nodes or "*"), nodes)
+        return as_text(inventory.lint_text(*names))
+    findings = inventory.lint(*names)
     return place.with_code(findings, any(finding["level"] in ("error", "warning") for finding in findings))
 
 
@@ -66,9 +69,9 @@ def validate_pillar(place: Place, node_name: str | None = None) -> Any:
     if failed:
         return place.failed(answer, failed)
     if place.is_read_by_people():
-        told = [f"{name}: {text}" for name, text in answer.items() if text]
+        told = [f"{name}: {warning}" for name, warning in answer.items() if warning]
         nodes = f"{len(answer):,} node has" if len(answer) == 1 else f"{len(answer):,} nodes have"
-        return _commands.as_text("\n".join([*told, f"{nodes} a pillar"]))
+        return as_text("\n".join([*told, f"{nodes} a pillar"]))
     return answer
 
 
@@ -83,7 +86,7 @@ def cache_info(place: Place) -> dict[str, Any]:
 
         salt-call reclass.cache_info
     """
-    return _commands.cache_info(place.settings())
+    return _metadata.opened(place.settings()).cache_info()  # type: ignore[no-any-return]
 
 
 def check(place: Place) -> dict[str, Any]:

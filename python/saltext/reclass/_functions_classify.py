@@ -1,10 +1,21 @@
-"""Functions of Salt that make nodes from rules. Their texts are those of `sys.doc`."""
+"""Functions of Salt that make nodes from rules. Their texts are those of `sys.doc`.
+
+An event on the bus of the master proves nothing: any accepted minion can fire any tag with any content,
+including the ids of other minions (Salt's ``_minion_event``, for a list of events and with ``pretag``). So
+for the functions of reactors, an event is only a trigger. The edit depends on a grain of the minion that the
+event names. The master stores the grains of a minion when the minion requests its pillar, after it has
+authenticated the minion.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _commands, _minions
+from saltext.reclass import _classify, _commit
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._functions_nodes import deleted, edited
+from saltext.reclass._salt import RefusedError
 
 if TYPE_CHECKING:
     from saltext.reclass._place import Place
@@ -43,9 +54,22 @@ def node_classify(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     place.failing = f"node {node_name!r:.80} is not classified: "
-    return _commands.node_classify(
-        place.settings(), node_name, node_data, class_mapping, place.test(test), force
-    )
+    return _classified(place.settings(), text(node_name), node_data, class_mapping, place.test(test), force)
+
+
+def _classified(
+    settings: Settings, name: str, node_data: Any, class_mapping: Any, test: bool, force: bool
+) -> dict[str, Any]:
+    done = _classify.classify(settings, name, node_data, class_mapping, test, force)
+    node, edits = done["node"], done["cluster_params"]
+    if test or _commit.is_pushed(settings):
+        return {"node_create": node or "", "cluster_param": edits}
+    warnings = [edit["warning"] for edit in (node or {}, *edits.values()) if "warning" in edit]
+    return {
+        "node_create": edited(settings, name, node) if node else "",
+        "cluster_param": {param: {param: edit["new"]} for param, edit in edits.items()},
+        **({"warning": warnings[0]} if warnings else {}),
+    }
 
 
 def classify_minion(
@@ -81,8 +105,10 @@ def classify_minion(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     place.failing = f"minion {minion!r:.80} is not classified: "
-    cached = place.salt["cache.grains"]
-    return _minions.classify(place.settings(), cached, minion, class_mapping, grain, place.test(test), force)
+    settings, value = place.settings(), _grain_value(place, minion, grain)
+    if not isinstance(value, Mapping):
+        raise RefusedError(f"the grain {grain!r} of minion {text(minion)!r} is no mapping of data")
+    return _classified(settings, text(minion), value, class_mapping, place.test(test), force)
 
 
 def declassify_minion(
@@ -115,5 +141,21 @@ def declassify_minion(
         salt-run reclass.declassify_minion web3.example.com
     """
     place.failing = f"minion {minion!r:.80} keeps its node: "
-    cached = place.salt["cache.grains"]
-    return _minions.declassify(place.settings(), cached, minion, path, grain, place.test(test), force)
+    settings = place.settings()
+    if _grain_value(place, minion, grain) is not False:
+        raise RefusedError(f"the grain {grain!r} of minion {text(minion)!r} is not false: its node stays")
+    return deleted(settings, text(minion), path, place.test(test), force)
+
+
+def _grain_value(place: Place, minion: str, grain: str) -> Any:
+    """The value of a grain of a minion, from the cache of the master."""
+    name = text(minion)
+    grains = place.salt["cache.grains"](tgt=[name], tgt_type="list").get(name)
+    if not grains:
+        raise RefusedError(
+            f"the master has no grains of minion {name!r}: its key is not accepted, it has not asked for its "
+            "pillar yet, or minion_data_cache is off"
+        )
+    if grain not in grains:
+        raise RefusedError(f"minion {name!r} has no grain {grain!r}")
+    return grains[grain]

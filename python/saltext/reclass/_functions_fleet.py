@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import (
-    _audit,
-    _check,
-    _commands,
-    _configuration,
-    _fleet,
-    _metadata,
-    _metrics,
-    _revision,
-    _versions,
-)
-from saltext.reclass._edits import text
+from saltext.reclass import _audit, _check, _configuration, _fleet, _metadata, _metrics, _revision, _versions
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._functions_values import of_keys, states
 from saltext.reclass._salt import RefusedError, settings_of
 
 if TYPE_CHECKING:
@@ -23,6 +15,8 @@ if TYPE_CHECKING:
 
 # Maximum number of failing nodes that are named; the others are counted.
 _SHOWN = 10
+# A name, or a file with or without a line.
+_SUBJECT = re.compile(r"^(class|parameter):|\.ya?ml(:[0-9]+){0,2}$")
 
 
 def status(place: OfRunner) -> dict[str, Any]:
@@ -85,8 +79,8 @@ def stats(place: OfRunner) -> dict[str, Any]:
         inventory = _metadata.opened(own)
         state = inventory.state()
         name = _revision.source(state)
-        states, delivery = inventory.fetch_states(), inventory.last_delivery()
-        found = _metrics.of_inventory(name, state["revision"], states, delivery)
+        fetched, delivery = inventory.fetch_states(), inventory.last_delivery()
+        found = _metrics.of_inventory(name, state["revision"], fetched, delivery)
         inventories.append({**found, **_fleet.last_drift(place.opts, name)})
     return {**_metrics.summed(place.opts), "inventories": inventories}
 
@@ -117,11 +111,17 @@ def impact(place: OfRunner, since: str = "HEAD~1", new: str = ".", *nodes: str, 
     """
     if form not in ("data", "list"):
         raise RefusedError(f"'form' must be 'data' or 'list', not {form!r}")
-    answer = _commands.impact(place.settings(*nodes or "*"), since, new, nodes)
+    answer = _impact(place.settings(*nodes or "*"), since, new, nodes)
     if form == "list":
         return ",".join(answer["names"])
     is_state = answer["new"] == text(new)
     return place.with_code(answer, is_state and bool(answer["breaks"]))
+
+
+def _impact(settings: Settings, since: Any, new: Any, nodes: tuple[Any, ...] = ()) -> dict[str, Any]:
+    asked = (text(since), text(new)) if _SUBJECT.search(text(since)) else states(since, new)
+    found: dict[str, Any] = _metadata.opened(settings).impact(*asked, *map(text, nodes))
+    return found
 
 
 def drift(
@@ -168,18 +168,20 @@ def _compared(
         if only is not None or exclude is not None:
             raise RefusedError("a minion hashes all of its node: 'only' and 'exclude' are without 'live'")
         names = _metadata.opened(settings).nodes(text(tgt))
-        keys = _fleet.accepted(place.opts)
-        return _fleet.live(settings, names, place.salt["salt.execute"], keys, place.earlier)
+        accepted = _fleet.accepted(place.opts)
+        return _fleet.live(settings, names, place.salt["salt.execute"], accepted, place.earlier)
     pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt=tgt).items() if pillar}
     # A comparison is with the revision of most nodes. On trial or held, a node has another one.
     inventory = _metadata.opened(settings)
     others = {name: pillars.pop(name) for name in _fleet.of_other_revisions(inventory) if name in pillars}
-    compared = _commands.compare(settings, pillars, tuple(pillars), only, exclude) if pillars else {}
+    compared, keys = {"nodes": 0, "causes": []}, of_keys(only, exclude)
+    if pillars:
+        compared = inventory.compare(pillars, *pillars, **keys, plain=True)
     own = {}
     for name, pillar in others.items():
         ours = inventory.pillar(name, place.earlier(name))
-        own[name] = _fleet.different(pillar, ours, _commands.keys(only), _commands.keys(exclude))
-    return _fleet.drift(compared or {"nodes": 0, "causes": []}, own, lambda name: _cached(place, name))
+        own[name] = _fleet.different(pillar, ours, **keys)
+    return _fleet.drift(compared, own, lambda name: _cached(place, name))
 
 
 def _cached(place: OfRunner, minion: str) -> float | None:
@@ -247,7 +249,7 @@ def refresh(
     elif exclude is not None:
         raise RefusedError("'exclude' is without 'since': revisions have no parameters of other pillars")
     else:
-        found = _commands.impact(settings, since, new, ())
+        found = _impact(settings, since, new)
     left_out = set(found.get("removed", []))
     # The revisions of a change are not those that these nodes have.
     held = [] if since is None else _fleet.held(_metadata.opened(settings))

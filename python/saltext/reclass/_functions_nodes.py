@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _commands, _metadata
+from saltext.reclass import _commit, _edits, _metadata
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._salt import RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from saltext.reclass._place import Place
 
 
@@ -54,19 +58,24 @@ def node_create(
         salt-call reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]' \\
           parameters='{address: 10.0.0.13}'
     """
-    return _commands.node_create(
-        place.settings(),
+    settings, name, is_test = place.settings(), text(name), place.test(test)
+    # The files of fetched repositories are not there to be listed.
+    if not _commit.is_pushed(settings) and _metadata.has_node(settings, name):
+        return _metadata.node(settings, name)
+    edit = _edits.create_node(
+        settings,
         name,
-        path=path,
-        cluster=cluster,
-        environment=environment,
-        classes=classes,
-        parameters=parameters,
-        reclass_environment=reclass_environment,
-        interpolate=interpolate,
-        test=place.test(test),
-        force=force,
+        path,
+        cluster,
+        environment,
+        classes,
+        parameters,
+        interpolate,
+        is_test,
+        reclass_environment,
+        force,
     )
+    return _of_edit(settings, name, edit, is_test)
 
 
 def node_get(place: Place, name: str, path: str | None = None) -> dict[str, Any]:
@@ -82,7 +91,14 @@ def node_get(place: Place, name: str, path: str | None = None) -> dict[str, Any]
 
         salt-call reclass.node_get web1.example.com
     """
-    return _commands.node_get(place.settings(), name, path)
+    return _found(place.settings(), text(name), path)
+
+
+def _found(settings: Settings, name: str, path: str | None) -> dict[str, Any]:
+    found = _metadata.node(settings, name)
+    if path is not None and found[name]["path"] != text(path):
+        raise RefusedError(f"the file of node {name!r} is not in the folder {text(path)!r}")
+    return found
 
 
 def node_list(place: Place, path: str | None = None) -> dict[str, Any]:
@@ -124,16 +140,21 @@ def node_update(
 
         salt-call reclass.node_update web1.example.com classes='[role.web]' parameters='{address: 10.0.0.9}'
     """
-    return _commands.node_update(
-        place.settings(),
-        name,
-        classes=classes,
-        parameters=parameters,
-        reclass_environment=reclass_environment,
-        interpolate=interpolate,
-        test=place.test(test),
-        force=force,
+    settings, is_test = place.settings(), place.test(test)
+    edit = _edits.update_node(
+        settings, name, classes, parameters, interpolate, is_test, reclass_environment, force
     )
+    return _of_edit(settings, text(name), edit, is_test)
+
+
+def _of_edit(settings: Settings, name: str, edit: dict[str, Any], is_test: bool) -> dict[str, Any]:
+    return {name: edit} if is_test or "branch" in edit else edited(settings, name, edit)
+
+
+def edited(settings: Settings, name: str, edit: Mapping[str, Any]) -> dict[str, Any]:
+    """The node, with the numbers of nodes that the edit changed, and its warning."""
+    about = {key: edit[key] for key in ("nodes", "warning") if key in edit}
+    return {name: {**_metadata.node(settings, name)[name], **about}}
 
 
 def node_delete(
@@ -153,4 +174,11 @@ def node_delete(
 
         salt-call reclass.node_delete web3.example.com
     """
-    return _commands.node_delete(place.settings(), name, path, place.test(test), force)
+    return deleted(place.settings(), text(name), path, place.test(test), force)
+
+
+def deleted(settings: Settings, name: str, path: str | None, test: bool, force: bool) -> str:
+    """Deletes the file of a node, if it is in the folder; a sentence."""
+    if path is not None:
+        _found(settings, name, path)
+    return _edits.deleted(f"Node {name}", _edits.delete_node(settings, name, test, force), test)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _commands, _edits
+from saltext.reclass import _edits
+from saltext.reclass._edits import text
 
 if TYPE_CHECKING:
     from saltext.reclass._place import Place
@@ -158,7 +159,8 @@ def cluster_meta_get(
 
         salt-call reclass.cluster_meta_get database_address cluster=prague
     """
-    return _commands.cluster_meta_get(place.settings(), name, file_name, cluster)
+    name, found = text(name), _edits.params(place.settings(), cluster, file_name)
+    return {name: found[name]} if name in found else {}
 
 
 def cluster_meta_set(
@@ -181,9 +183,9 @@ def cluster_meta_set(
 
         salt-call reclass.cluster_meta_set database_address 10.0.0.5 cluster=prague
     """
-    return _commands.cluster_meta_set(
-        place.settings(), name, value, file_name, cluster, interpolate, place.test(test), force
-    )
+    edit = set_cluster_param(place, name, value, cluster, file_name, interpolate, test, force=force)
+    already = f"Cluster metadata entry {name} already exists and is in correct state"
+    return {text(name): edit["new"] if edit["changed"] else already}
 
 
 def cluster_meta_delete(
@@ -204,4 +206,6 @@ def cluster_meta_delete(
 
         salt-call reclass.cluster_meta_delete database_address cluster=prague
     """
-    return _commands.cluster_meta_delete(place.settings(), name, file_name, cluster, place.test(test), force)
+    edit = delete_cluster_param(place, name, cluster, file_name, test, force=force)
+    entry = f"Cluster metadata entry {name}"
+    return _edits.deleted(entry, edit, place.test(test)) if edit["changed"] else {}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltext.reclass import _commands, _metadata
+from saltext.reclass import _graph, _metadata
+from saltext.reclass._edits import text
+from saltext.reclass._salt import RefusedError
 from saltext.reclass.errors import ReclassError
 
 if TYPE_CHECKING:
     from saltext.reclass._place import Place
+
+# At most 255 bytes: the file system refuses longer names.
+_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]{0,254}")
 
 
 def node_pillar(place: Place, node_name: str) -> dict[str, Any]:
@@ -21,7 +29,8 @@ def node_pillar(place: Place, node_name: str) -> dict[str, Any]:
 
         salt-call reclass.node_pillar web1.example.com
     """
-    return _commands.node_pillar(place.settings(node_name), node_name, place.earlier(node_name))
+    inventory, name = _metadata.opened(place.settings(node_name)), text(node_name)
+    return {name: inventory.pillar(name, place.earlier(node_name))}
 
 
 def show_pillar(place: Place, minion: str) -> dict[str, Any]:
@@ -48,7 +57,8 @@ def top(place: Place, node_name: str) -> dict[str, list[str]]:
 
         salt-call reclass.top web1.example.com
     """
-    return _commands.top(place.settings_of_tops(node_name), node_name)
+    found: dict[str, list[str]] = _metadata.opened(place.settings_of_tops(node_name)).top(text(node_name))
+    return found
 
 
 def show_top(place: Place, minion: str) -> dict[str, list[str]]:
@@ -94,11 +104,12 @@ def explain(place: Place, node_name: str, *paths: str) -> Any:
 
         salt-call reclass.explain web1.example.com nginx:listen
     """
-    settings = place.settings(node_name)
+    settings, asked = place.settings(node_name), map(text, (node_name, *paths))
     try:
+        inventory = _metadata.opened(settings)
         if place.is_read_by_people():
-            return _commands.as_text(_commands.explain_text(settings, node_name, paths))
-        return _commands.explain(settings, node_name, paths)
+            return as_text(inventory.explain_text(*asked))
+        return inventory.explain(*asked, plain=True)
     except ReclassError as error:
         raise place.error(error.full_text()) from None
 
@@ -121,12 +132,37 @@ def diff(place: Place, old: str, new: str = ".", *nodes: str) -> Any:
         salt-call reclass.diff HEAD
         salt-call reclass.diff HEAD~1 HEAD 'db*'
     """
-    settings = place.settings(*nodes or "*")
+    settings, asked = place.settings(*nodes or "*"), (*states(old, new), *map(text, nodes))
+    inventory = _metadata.opened(settings)
+    return _differences(place, inventory.diff_text, inventory.diff, *asked)
+
+
+def _differences(
+    place: Place, told: Callable[..., tuple[str, bool]], data: Callable[..., Any], *asked: Any, **more: Any
+) -> Any:
+    """The answer of a comparison, as text or as data."""
     if place.is_read_by_people():
-        text, differs = _commands.diff_text(settings, old, new, nodes)
-        return place.failed(None, [text]) if differs else _commands.as_text(text)
-    answer = _commands.diff(settings, old, new, nodes)
+        lines, differs = told(*asked, **more)
+        return place.failed(None, [lines]) if differs else as_text(lines)
+    answer = data(*asked, **more, plain=True)
     return place.with_code(answer, bool(answer["touched"]))
+
+
+def states(old: Any, new: Any) -> tuple[str, str]:
+    """The names of two states: revisions or ``.``."""
+    for state in (text(old), text(new)):
+        # The engine would read any folder of the system.
+        if state != "." and (not _REVISION.fullmatch(state) or Path(state).exists()):
+            raise RefusedError("the states must be revisions of git, or '.' for the files as they are")
+    return text(old), text(new)
+
+
+def as_text(answer: str) -> dict[str, str] | str:
+    """An answer for people; Salt prints it line by line."""
+    if "retcode" in answer:
+        # Salt 3008 would look for an exit code in it, and fail.
+        return answer
+    return {"outputter": "txt", "data": answer}
 
 
 def compare(place: Place, *nodes: str, only: Any = None, exclude: Any = None) -> Any:
@@ -156,12 +192,20 @@ def compare(place: Place, *nodes: str, only: Any = None, exclude: Any = None) ->
         salt-run reclass.compare 'web*' exclude='[mine_functions, schedule]'
     """
     pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt="*").items() if pillar}
-    settings = place.settings(*nodes or "*")
-    if place.is_read_by_people():
-        text, differs = _commands.compare_text(settings, pillars, nodes, only, exclude)
-        return place.failed(None, [text]) if differs else _commands.as_text(text)
-    answer = _commands.compare(settings, pillars, nodes, only, exclude)
-    return place.with_code(answer, bool(answer["touched"]))
+    inventory = _metadata.opened(place.settings(*nodes or "*"))
+    asked = (pillars, *map(text, nodes))
+    return _differences(place, inventory.compare_text, inventory.compare, *asked, **of_keys(only, exclude))
+
+
+def of_keys(only: Any, exclude: Any) -> dict[str, list[str]]:
+    """The globs of keys that are compared, and of those that are not: each a text, or a list of them."""
+
+    def listed(given: Any) -> list[str]:
+        if given is None:
+            return []
+        return [text(key) for key in given] if isinstance(given, (list, tuple)) else [text(given)]
+
+    return {"only": listed(only), "exclude": listed(exclude)}
 
 
 def inventory(place: Place) -> dict[str, Any]:
@@ -189,4 +233,8 @@ def graph_data(place: Place) -> dict[str, Any]:
 
         salt-call reclass.graph_data
     """
-    return _commands.graph_data(place.settings("*"), place.grains_of_all(list(_commands.GRAPH_GRAINS)))
+    settings = place.settings("*")
+    answers = place.grains_of_all(["salt:graph", "ipv4", "ipv6", "fqdn"])
+    roles = {name: found["roles"] for name, found in _metadata.inventory(settings).items()}
+    grains = {minion: found for minion, found in answers.items() if isinstance(found, Mapping)}
+    return {"graph": _graph.graph(roles, grains)}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import salt.exceptions
-from saltext.reclass import _audit, _commands, _commit, _configuration, _edits
+from saltext.reclass import _audit, _commit, _configuration, _edits
 from saltext.reclass._salt import RefusedError, describe
 
 Function = Callable[..., Any]
@@ -86,7 +86,10 @@ class OfModule(Place):
         try:
             answers = self.salt["saltutil.cmd"](tgt="*", fun="grains.item", arg=names, timeout=10) or {}
         except Exception as error:  # noqa: BLE001 - whatever Salt meets where there is no master
-            raise _commands.not_the_master(error) from None
+            raise RefusedError(
+                "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' "
+                f"there ({type(error).__name__})"
+            ) from None
         return {name: answer.get("ret") for name, answer in answers.items()}
 
     def failed(self, answer: Any, lines: list[str]) -> Any:
