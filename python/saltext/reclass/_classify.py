@@ -60,7 +60,7 @@ def classify(  # noqa: PLR0913, PLR0917 - the arguments of Salt's function
     }
     node = None
     if classes:
-        node = _edits.put_node(settings, name, classes, node_params, path="_generated", **how)
+        node = _edits.put_node(settings, name, "_generated", classes=classes, parameters=node_params, **how)
     return {"node": node, "cluster_params": edits}
 
 

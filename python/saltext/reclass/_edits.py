@@ -59,27 +59,14 @@ def set_param(
     value: Any,
     cluster: Any = "",
     file_name: Any = "",
-    interpolate: bool = False,
+    *,
     test: bool = False,
     store: Any = "file",
-    force: bool = False,
+    **how: bool,
 ) -> dict[str, Any]:
     """Sets a soft parameter of a cluster, in its metadata file or in etcd."""
-    name = text(name)
-
-    def edit(settings: Settings, test: bool) -> dict[str, Any]:
-        return _editor(settings).set_cluster_param(  # type: ignore[no-any-return]
-            name,
-            value,
-            text(cluster),
-            text(file_name),
-            interpolate=bool(interpolate),
-            test=test,
-            force=bool(force),
-            store=text(store),
-        )
-
-    return _param_result(settings, edit, name, "set", "set already", test, text(store))
+    place = {"cluster": text(cluster), "file_name": text(file_name), "store": text(store)}
+    return _edited(settings, "set_cluster_param", name, test, value=value, **place, **how)
 
 
 def delete_param(
@@ -87,19 +74,14 @@ def delete_param(
     name: Any,
     cluster: Any = "",
     file_name: Any = "",
+    *,
     test: bool = False,
     store: Any = "file",
-    force: bool = False,
+    **how: bool,
 ) -> dict[str, Any]:
     """Deletes a soft parameter of a cluster."""
-    name = text(name)
-
-    def edit(settings: Settings, test: bool) -> dict[str, Any]:
-        return _editor(settings).delete_cluster_param(  # type: ignore[no-any-return]
-            name, text(cluster), text(file_name), test=test, force=bool(force), store=text(store)
-        )
-
-    return _param_result(settings, edit, name, "deleted", "absent already", test, text(store))
+    place = {"cluster": text(cluster), "file_name": text(file_name), "store": text(store)}
+    return _edited(settings, "delete_cluster_param", name, test, **place, **how)
 
 
 # Maximum number of attempts if another process creates and deletes the node meanwhile.
@@ -114,37 +96,22 @@ def create_node(
     environment: Any = None,
     classes: Any = None,
     parameters: Any = None,
-    interpolate: bool = False,
+    *,
     test: bool = False,
     reclass_environment: Any = None,
-    force: bool = False,
+    **how: bool,
 ) -> dict[str, Any]:
     """Creates the file of a node; with a cluster or environment also its ``linux:system``."""
-    name = text(name)
-    host, _, domain = name.partition(".")
+    host, _, domain = text(name).partition(".")
     asked = {"cluster": cluster, "environment": environment}
     asked = {key: text(value) for key, value in asked.items() if value is not None}
     system = {"name": host, "domain": domain, **asked} if asked else {}
-    listed, given = _list(classes), _mapping(parameters)
-    entries: list[tuple[list[str], Any]] = _environment(reclass_environment)
-    entries += [(["parameters", "linux", "system", key], value) for key, value in system.items()]
-    if not (listed or given or entries):
+    given = _content(classes, parameters, reclass_environment)
+    given["entries"] += [(["parameters", "linux", "system", key], value) for key, value in system.items()]
+    if not any(given.values()):
         # An empty file would look like a truncated one.
-        entries = [(["classes"], [])]
-
-    def edit(settings: Settings, test: bool) -> dict[str, Any]:
-        return _editor(settings).create_node(  # type: ignore[no-any-return]
-            name,
-            text(path),
-            listed,
-            given,
-            entries,
-            interpolate=bool(interpolate),
-            test=test,
-            force=bool(force),
-        )
-
-    return _result(settings, edit, f"node '{name}'", "created", "present already", test)[0]
+        given["entries"] = [(["classes"], [])]
+    return _edited(settings, "create_node", name, test, folder=text(path), **given, **how)
 
 
 def update_node(
@@ -152,77 +119,50 @@ def update_node(
     name: Any,
     classes: Any = None,
     parameters: Any = None,
-    interpolate: bool = False,
+    *,
     test: bool = False,
     reclass_environment: Any = None,
-    force: bool = False,
+    **how: bool,
 ) -> dict[str, Any]:
     """Adds classes to the file of a node, and sets its soft parameters and its environment."""
-    name = text(name)
-
-    def edit(settings: Settings, test: bool) -> dict[str, Any]:
-        return _editor(settings).update_node(  # type: ignore[no-any-return]
-            name,
-            _list(classes),
-            _mapping(parameters),
-            _environment(reclass_environment),
-            interpolate=bool(interpolate),
-            test=test,
-            force=bool(force),
-        )
-
-    return _result(settings, edit, f"node '{name}'", "updated", "in the correct state", test)[0]
+    given = _content(classes, parameters, reclass_environment)
+    return _edited(settings, "update_node", name, test, **given, **how)
 
 
 def put_node(
     settings: Settings,
     name: Any,
-    classes: Any = None,
-    parameters: Any = None,
-    interpolate: bool = False,
-    test: bool = False,
-    reclass_environment: Any = None,
-    force: bool = False,
-    **new: Any,
+    path: Any = None,
+    cluster: Any = None,
+    environment: Any = None,
+    **given: Any,
 ) -> dict[str, Any]:
-    """Updates the file of a node, or creates it with the arguments ``new`` of :func:`create_node`.
+    """Updates the file of a node, or creates it in a folder, with a cluster and an environment.
 
     Another process may create or delete the file in between. Then both are tried again.
     """
-    given = {
-        "classes": classes,
-        "parameters": parameters,
-        "interpolate": interpolate,
-        "test": test,
-        "reclass_environment": reclass_environment,
-        "force": force,
-    }
     for _ in range(_ATTEMPTS):
         try:
             return update_node(settings, name, **given)
         except NodeNotFoundError:
             pass
         try:
-            return create_node(settings, name, **given, **new)
+            return create_node(settings, name, path, cluster, environment, **given)
         except ReclassError as error:
             if error.code != "node-exists":
                 raise
     return update_node(settings, name, **given)
 
 
-def _environment(name: Any) -> list[tuple[list[str], Any]]:
-    """The entry of a node file for its environment, if the caller names one."""
-    return [] if name is None else [(["environment"], text(name))]
+def _content(classes: Any, parameters: Any, environment: Any) -> dict[str, Any]:
+    """What goes into the file of a node, in the words of the engine."""
+    entries = [] if environment is None else [(["environment"], text(environment))]
+    return {"classes": _list(classes), "parameters": _mapping(parameters), "entries": entries}
 
 
-def delete_node(settings: Settings, name: Any, test: bool = False, force: bool = False) -> dict[str, Any]:
+def delete_node(settings: Settings, name: Any, *, test: bool = False, **how: bool) -> dict[str, Any]:
     """Deletes the file of a node."""
-    name = text(name)
-
-    def edit(settings: Settings, test: bool) -> dict[str, Any]:
-        return _editor(settings).delete_node(name, test=test, force=bool(force))  # type: ignore[no-any-return]
-
-    return _result(settings, edit, f"node '{name}'", "deleted", "absent already", test)[0]
+    return _edited(settings, "delete_node", name, test, **how)
 
 
 def deleted(subject: str, edit: Mapping[str, Any], test: bool) -> str:
@@ -248,27 +188,25 @@ def _editor(settings: Settings) -> Any:
     return Editor(**settings)
 
 
-def _param_result(
-    settings: Settings, edit: _commit.Edit, name: str, done: str, already: str, test: Any, store: str
-) -> dict[str, Any]:
-    result, made = _result(settings, edit, f"parameter '{name}'", done, already, test, store)
-    for when in ("old", "new"):
-        found = params_in(made[when])
-        if name in found:
-            result[when] = carried(found[name])
-    return result
+# The engine's methods in words: what they edit, that it is done, and that it was done already.
+_WORDS = {
+    "set_cluster_param": ("parameter", "set", "set already"),
+    "delete_cluster_param": ("parameter", "deleted", "absent already"),
+    "create_node": ("node", "created", "present already"),
+    "update_node": ("node", "updated", "in the correct state"),
+    "delete_node": ("node", "deleted", "absent already"),
+}
 
 
-def _result(
-    settings: Settings,
-    edit: _commit.Edit,
-    subject: str,
-    done: str,
-    already: str,
-    test: Any,
-    store: str = "file",
-) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """The result of an edit, and the edit itself. It is committed if asked for; etcd has no commits."""
+def _edited(settings: Settings, method: str, name: Any, test: Any, **given: Any) -> dict[str, Any]:
+    """The result of an edit. It is committed if asked for; etcd has no commits."""
+    name, store = text(name), given.get("store", "file")
+    what, done, already = _WORDS[method]
+    subject = f"{what} '{name}'"
+    given |= {how: bool(given[how]) for how in ("interpolate", "force") if how in given}
+
+    def edit(settings: Settings, test: bool) -> dict[str, Any]:
+        return getattr(_editor(settings), method)(name, test=test, **given)  # type: ignore[no-any-return]
 
     def report(made: Mapping[str, Any]) -> None:
         _audit.edited(made, subject, done, store)
@@ -293,7 +231,11 @@ def _result(
         "nodes": made["nodes"],
         **{name: made[name] for name in ("warning", "branch", "commit") if made.get(name)},
     }
-    return result, made
+    for when in ("old", "new") if what == "parameter" else ():
+        found = params_in(made[when])
+        if name in found:
+            result[when] = carried(found[name])
+    return result
 
 
 def _unread(settings: Settings) -> str | None:

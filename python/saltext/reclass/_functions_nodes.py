@@ -70,10 +70,10 @@ def node_create(
         environment,
         classes,
         parameters,
-        interpolate,
-        is_test,
-        reclass_environment,
-        force,
+        reclass_environment=reclass_environment,
+        interpolate=interpolate,
+        test=is_test,
+        force=force,
     )
     return _of_edit(settings, name, edit, is_test)
 
@@ -142,7 +142,14 @@ def node_update(
     """
     settings, is_test = place.settings(), place.test(test)
     edit = _edits.update_node(
-        settings, name, classes, parameters, interpolate, is_test, reclass_environment, force
+        settings,
+        name,
+        classes,
+        parameters,
+        reclass_environment=reclass_environment,
+        interpolate=interpolate,
+        test=is_test,
+        force=force,
     )
     return _of_edit(settings, text(name), edit, is_test)
 
@@ -181,4 +188,4 @@ def deleted(settings: Settings, name: str, path: str | None, test: bool, force: 
     """Deletes the file of a node, if it is in the folder; a sentence."""
     if path is not None:
         _found(settings, name, path)
-    return _edits.deleted(f"Node {name}", _edits.delete_node(settings, name, test, force), test)
+    return _edits.deleted(f"Node {name}", _edits.delete_node(settings, name, test=test, force=force), test)

@@ -61,9 +61,9 @@ def set_cluster_param(
         salt-call reclass.set_cluster_param resolvers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
         salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague store=etcd
     """
-    return _edits.set_param(
-        place.settings(), name, value, cluster, file_name, interpolate, place.test(test), store, force
-    )
+    how = {"interpolate": interpolate, "force": force}
+    settings, is_test = place.settings(), place.test(test)
+    return _edits.set_param(settings, name, value, cluster, file_name, test=is_test, store=store, **how)
 
 
 def get_cluster_param(
@@ -131,7 +131,8 @@ def delete_cluster_param(
         salt-call reclass.delete_cluster_param database_address cluster=prague
         salt-call reclass.delete_cluster_param database_address cluster=prague test=True
     """
-    return _edits.delete_param(place.settings(), name, cluster, file_name, place.test(test), store, force)
+    settings, is_test = place.settings(), place.test(test)
+    return _edits.delete_param(settings, name, cluster, file_name, test=is_test, store=store, force=force)
 
 
 def cluster_meta_list(place: Place, file_name: str = "overrides.yml", cluster: str = "") -> dict[str, Any]:

@@ -28,7 +28,7 @@ def node_absent(settings: Configured, test: bool, name: Any, commit: Any = False
 
     def edit() -> Mapping[str, Any]:
         try:
-            return _edits.delete_node(settings(), name, test, **given)
+            return _edits.delete_node(settings(), name, test=test, **given)
         except NodeNotFoundError:
             return {"changed": False, "comment": f"node '{text(name)}' is absent already"}
 
