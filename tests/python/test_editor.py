@@ -415,6 +415,12 @@ RULES = {
 }
 
 
+def state(settings: dict[str, Any], name: str, *arguments: Any, **given: Any) -> dict[str, Any]:
+    """The result of a state."""
+    states = _states.of_module({"__name__": "states", "__opts__": {"reclass": settings}})
+    return states[name](*arguments, **given)
+
+
 def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
     with_classes(base, "site/lan", "cluster/prague/web")
     data = {"os": "debian", "cluster": "prague", "ip": "10.0.0.5", "__pub_jid": "1"}
@@ -505,9 +511,9 @@ def test_an_edit_that_breaks_a_node_is_refused(base: Path, settings: dict[str, A
         assert problems[1].node == "web1"
         assert problems[1].location is not None
         assert "10.0.0" not in str(refused.value)
-        state = _states.node_present(lambda: settings, False, "web1", classes=["rol.web"])
-        assert state["result"] is False
-        assert "class-not-found" in state["comment"]
+        made = state(settings, "node_present", "web1", classes=["rol.web"])
+        assert made["result"] is False
+        assert "class-not-found" in made["comment"]
     assert before == (overrides.read_text(), node.read_text())
     for edit in edits.values():
         assert edit(True)["changed"]
@@ -517,7 +523,7 @@ def test_an_edit_that_breaks_a_node_is_refused(base: Path, settings: dict[str, A
 
 def test_a_state_says_how_many_nodes_change(base: Path, settings: dict[str, Any]) -> None:
     (base / "nodes/web1.yml").write_text("classes: [role.web, cluster.prague.overrides]\n")
-    done = _states.param_present(lambda: settings, False, "address", "10.0.0.2", cluster="prague")
+    done = state(settings, "cluster_param_present", "address", "10.0.0.2", cluster="prague")
     assert done["comment"] == "parameter 'address' has been set; nodes that change: 1"
 
 
@@ -690,7 +696,7 @@ def test_the_module_asks_minions_for_the_graph(
 
 
 def test_a_state_that_fails_says_why(settings: dict[str, Any]) -> None:
-    result = _states.param_present(lambda: settings, False, "a b", 1)
+    result = state(settings, "cluster_param_present", "a b", 1)
     assert result == {
         "name": "a b",
         "result": False,
@@ -719,7 +725,7 @@ def test_changes_show_no_secret(base: Path, settings: dict[str, Any]) -> None:
 
 def test_a_state_that_shows_no_changes(settings: dict[str, Any]) -> None:
     def present(**given: Any) -> dict[str, Any]:
-        return _states.param_present(lambda: settings, False, "a", "plain", **given)
+        return state(settings, "cluster_param_present", "a", "plain", **given)
 
     assert present(show_changes=False)["changes"] == {"diff": "<show_changes=False>"}
     assert present(show_changes=False)["changes"] == {}

@@ -124,27 +124,26 @@ def test_each_answer_of_an_edit_says_that_no_minion_gets_it(
 ) -> None:
     on = {**settings, "serve": "whole"}
     unserved = "no minion gets it before it is committed"
-    place = OfModule({"__opts__": {"reclass": on}}, None)
+    variables = {"__name__": "states", "__opts__": {"reclass": on}}
+    place, states = OfModule(variables, None), _states.of_module(variables)
     assert unserved in _functions_nodes.node_create(place, "web3")["web3"]["warning"]
     assert unserved in _functions_nodes.node_update(place, "web3", classes=["a"])["web3"]["warning"]
     assert unserved in _functions_nodes.node_delete(place, "web3")
     rules = {"all": {"expression": "all", "node_class": {"value": ["a"]}}}
     assert unserved in _functions_classify.node_classify(place, "web4", {}, rules)["warning"]
-    state = _states.node_present(lambda: on, False, "web5", classes=["a"])
+    state = states["node_present"]("web5", classes=["a"])
     assert (state["result"], unserved in state["comment"]) == (True, True)
-    assert unserved in _states.node_absent(lambda: on, False, "web5")["comment"]
+    assert unserved in states["node_absent"]("web5")["comment"]
     # The rest is committed as it is made.
     (git_site.repo / "nodes/_generated/web4.yml").unlink()
-    state = _states.node_present(lambda: on, False, "web6", classes=["a"], commit=True)
+    state = states["node_present"]("web6", classes=["a"], commit=True)
     assert (state["result"], unserved in state["comment"]) == (True, False)
     assert git_site.git("log", "-1", "--format=%s", "--name-only").split("\n") == [
         "node 'web6' created",
         "",
         "nodes/web6.yml",
     ]
-    state = _states.dynamic_node_present(
-        lambda: on, False, "web7", node_data={}, class_mapping=rules, commit=True
-    )
+    state = states["dynamic_node_present"]("web7", node_data={}, class_mapping=rules, commit=True)
     assert state["result"], state
     with _commit.asked(True):
         opts = {"ext_pillar": [{"reclass": on}]}
