@@ -18,9 +18,7 @@ def lint(place: Place, *nodes: str) -> Any:
     exit code is 1 if there is an error or a warning; in the runner it is always 0. ``salt-run`` prints a
     text; ``--out json`` and other callers get the data.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.lint
         salt-call reclass.lint web1.example.com
@@ -37,9 +35,7 @@ def validate_yaml(place: Place) -> dict[str, list[str]] | None:
     Fail with exit code 1 if a file is not YAML or not a mapping, and name all such files. The execution
     module returns them as ``{"Errors": […]}``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.validate_yaml
     """
@@ -55,9 +51,7 @@ def validate_pillar(place: Place, node_name: str | None = None) -> Any:
     prints the warnings and the number of nodes; ``--out json`` and other callers get the data. The execution
     module always returns all nodes, each with its error.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.validate_pillar
         salt-call reclass.validate_pillar web1.example.com
@@ -80,9 +74,7 @@ def cache_info(place: Place) -> dict[str, Any]:
     Return the content of this process's cache, and the counts of reads, parses and computations. Each command
     has its own process, so the figures do not describe the workers of a master.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.cache_info
     """
@@ -96,9 +88,7 @@ def check(place: Place) -> dict[str, Any]:
     Returns ``user``, ``inventories``, ``versions``, and the lists ``problems`` and ``remarks``. With
     problems, ``retcode`` and the exit code are 1.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.check
     """
@@ -113,9 +103,7 @@ def versions(place: Place) -> dict[str, Any]:
     Return the versions of the package, the engine and Salt, the start time of the master, and the program
     ``reclass`` on the path.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.versions
     """

@@ -45,9 +45,7 @@ def node_classify(
     by name. With ``test``, it returns the planned changes and makes none. With ``force``, it makes
     them even if they break nodes.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_classify web3.example.com '{address: 10.0.0.13}' \\
           '{web: {expression: all, node_class: {value: [site.lan, role.web]},
@@ -96,9 +94,7 @@ def classify_minion(
 
     Also takes ``test`` and ``force``. The result is that of :py:func:`node_classify`.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.classify_minion web3.example.com \\
           '{web: {expression: all, node_class: {value: [site.lan, role.web]},
@@ -134,9 +130,7 @@ def declassify_minion(
 
     Also takes ``test`` and ``force``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.declassify_minion web3.example.com
     """

@@ -15,9 +15,7 @@ def soft_meta_list(place: Place) -> dict[str, Any]:
     Return all soft parameters, with the files that set them (``created_at``) and the files that refer to
     them (``required_at``).
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.soft_meta_list
     """
@@ -28,9 +26,7 @@ def soft_meta_get(place: Place, name: str) -> dict[str, Any]:
     """
     Return one entry of :py:func:`soft_meta_list`.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.soft_meta_get database_address
     """
@@ -42,9 +38,7 @@ def class_list(place: Place) -> dict[str, Any]:
     Return all class and node files, each with its path, its classes (``includes``), the soft parameters
     that it sets (``params_created``) and those that it refers to (``params_required``).
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.class_list
     """
@@ -58,9 +52,7 @@ def class_get(place: Place, name: str) -> dict[str, Any]:
     name
         The name of the entry, without the leading dot.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.class_get classes.role.web
     """

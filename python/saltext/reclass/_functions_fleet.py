@@ -25,9 +25,7 @@ def status(place: OfRunner) -> dict[str, Any]:
     with their commits, the times of the last fetch and of the last failure, with ``serve`` the way of the
     newest commits to the minions, the number of nodes, and those that have no pillar. It renders every node.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.status
     """
@@ -65,9 +63,7 @@ def stats(place: OfRunner) -> dict[str, Any]:
     histogram of the times in seconds; and what is served of each inventory. The setting ``metrics_file``
     makes the workers count.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.stats
     """
@@ -101,9 +97,7 @@ def impact(place: OfRunner, since: str = "HEAD~1", new: str = ".", *nodes: str, 
     form
         ``data``, or ``list`` for the names with commas, as ``salt -L`` takes them.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.impact
         salt-run reclass.impact HEAD~1 HEAD form=list
@@ -145,9 +139,7 @@ def drift(
         and ``only`` and ``exclude`` do not apply. Minions that do not answer to a ping are
         ``silent``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.drift
         salt-run reclass.drift 'web*' exclude='[mine_functions, schedule]'
@@ -231,9 +223,7 @@ def refresh(
 
     Also takes ``test``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.refresh HEAD~1 canary='web1*' batch=25%
         salt-run reclass.refresh test=True exclude='[mine_functions, schedule]'
@@ -269,9 +259,7 @@ def promote(place: OfRunner) -> dict[str, Any]:
     Serve the revision that is on trial (``canary``) to all nodes that it does not break. Without a trial it
     fails.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.promote
     """
@@ -282,9 +270,7 @@ def abort(place: OfRunner) -> dict[str, Any]:
     """
     Serve the revision that is on trial (``canary``) to no node any more. Without a trial it fails.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.abort
     """
@@ -306,9 +292,7 @@ def orphans(place: OfRunner) -> dict[str, list[str]]:
     """
     Return the accepted keys that have no node, and the nodes that have no accepted key.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.orphans
     """

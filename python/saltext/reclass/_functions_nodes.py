@@ -51,9 +51,7 @@ def node_create(
 
     Also takes ``interpolate``, ``test`` and ``force``. The result is that of :py:func:`node_get`.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]' \\
           parameters='{address: 10.0.0.13}'
@@ -85,9 +83,7 @@ def node_get(place: Place, name: str, path: str | None = None) -> dict[str, Any]
     path
         The folder below ``nodes`` in which the file must be. Default: any folder.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_get web1.example.com
     """
@@ -108,9 +104,7 @@ def node_list(place: Place, path: str | None = None) -> dict[str, Any]:
     path
         The folder below ``nodes`` in which the files must be. Default: any folder.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_list
         salt-call reclass.node_list path=_generated
@@ -134,9 +128,7 @@ def node_update(
 
     Also takes ``interpolate``, ``test`` and ``force``. The result is that of :py:func:`node_get`.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_update web1.example.com classes='[role.web]' parameters='{address: 10.0.0.9}'
     """
@@ -175,9 +167,7 @@ def node_delete(
 
     Also takes ``test`` and ``force``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_delete web3.example.com
     """

@@ -53,9 +53,7 @@ def set_cluster_param(
     Returns ``changed``, ``comment``, ``file``, ``diff``, the values ``old`` and ``new``, and ``nodes``: how
     many nodes were rendered with the edit, how many change, and how many break.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague
         salt-call reclass.set_cluster_param resolvers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
@@ -83,9 +81,7 @@ def get_cluster_param(
     store
         ``file`` or ``etcd``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.get_cluster_param database_address cluster=prague
         salt-call reclass.get_cluster_param database_address cluster=prague default=none
@@ -100,9 +96,7 @@ def list_cluster_params(
     Return all soft parameters from the metadata file of a cluster, with references unresolved. ``store`` is
     ``file`` or ``etcd``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.list_cluster_params cluster=prague
     """
@@ -124,9 +118,7 @@ def delete_cluster_param(
 
     Returns ``changed``, ``comment``, ``file``, ``diff``, the value ``old``, and ``nodes``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.delete_cluster_param database_address cluster=prague
         salt-call reclass.delete_cluster_param database_address cluster=prague test=True
@@ -139,9 +131,7 @@ def cluster_meta_list(place: Place, file_name: str = "overrides.yml", cluster: s
     """
     Return the content of the metadata file of a cluster, or ``{}`` if there is no file.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.cluster_meta_list cluster=prague
     """
@@ -154,9 +144,7 @@ def cluster_meta_get(
     """
     Return a soft parameter of a cluster as ``{name: value}``, or ``{}`` if it does not exist.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.cluster_meta_get database_address cluster=prague
     """
@@ -178,9 +166,7 @@ def cluster_meta_set(
     Set a soft parameter of a cluster, with the arguments and results of salt-formula-reclass. See
     :py:func:`set_cluster_param`, also for ``interpolate``, ``test`` and ``force``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.cluster_meta_set database_address 10.0.0.5 cluster=prague
     """
@@ -201,9 +187,7 @@ def cluster_meta_delete(
     Delete a soft parameter of a cluster, with the arguments and results of salt-formula-reclass: ``{}`` if
     it does not exist. See :py:func:`delete_cluster_param`, also for ``test`` and ``force``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.cluster_meta_delete database_address cluster=prague
     """

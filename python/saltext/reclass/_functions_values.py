@@ -23,9 +23,7 @@ def node_pillar(place: Place, node_name: str) -> dict[str, Any]:
     """
     Return the pillar of a node as ``{node: pillar}``.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.node_pillar web1.example.com
     """
@@ -37,9 +35,7 @@ def show_pillar(place: Place, minion: str) -> dict[str, Any]:
     """
     Return the pillar that the inventory gives to a minion.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.show_pillar web1.example.com
     """
@@ -51,9 +47,7 @@ def top(place: Place, node_name: str) -> dict[str, list[str]]:
     """
     Return the top of a node: its applications, by environment.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.top web1.example.com
     """
@@ -65,9 +59,7 @@ def show_top(place: Place, minion: str) -> dict[str, list[str]]:
     """
     Return the top that the inventory gives to a minion: its applications, by environment.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.show_top web1.example.com
     """
@@ -78,9 +70,7 @@ def nodes(place: Place) -> list[str]:
     """
     Return the names of all nodes.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.nodes
     """
@@ -98,9 +88,7 @@ def explain(place: Place, node_name: str, *paths: str) -> Any:
     paths
         Paths as in references. Keys may be globs; ``**`` matches any number of keys. Default: all values.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.explain web1.example.com nginx:listen
     """
@@ -125,9 +113,7 @@ def diff(place: Place, old: str, new: str = ".", *nodes: str) -> Any:
     nodes
         Globs. Default: all nodes.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.diff HEAD
         salt-call reclass.diff HEAD~1 HEAD 'db*'
@@ -184,9 +170,7 @@ def compare(place: Place, *nodes: str, only: Any = None, exclude: Any = None) ->
     exclude
         Leave out the parameters below these first keys, such as those of other pillars.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-run reclass.compare
         salt-run reclass.compare 'web*' exclude='[mine_functions, schedule]'
@@ -212,9 +196,7 @@ def inventory(place: Place) -> dict[str, Any]:
     """
     Return all nodes with their services and roles, which are the first two levels of their parameters.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.inventory
     """
@@ -227,9 +209,7 @@ def graph_data(place: Place) -> dict[str, Any]:
     ``salt:graph``. It asks all minions. ``salt-call`` can do that only on the machine of the master;
     ``salt-run`` does it there.
 
-    CLI Example:
-
-    .. code-block:: bash
+    CLI Example::
 
         salt-call reclass.graph_data
     """

@@ -151,11 +151,13 @@ class OfRunner(Place):
 
 _COMMIT = {"commit": False, "author": None, "message": None, "branch": None}
 """The arguments of all functions that edit, see :mod:`saltext.reclass._commit`."""
-_COMMIT_TEXT = """
+_EXAMPLE = "    CLI Example:\n\n    .. code-block:: bash\n"
+"""How `sys.doc` begins the examples, which the texts of the functions have behind ``CLI Example::``."""
+_COMMIT_TEXT = """\
     In a repository of git, ``commit=True`` commits the edit, on the current branch or on ``branch``, with
     ``author`` (``Name <address>``) and ``message``. An inventory in git is edited by a commit that is pushed.
 
-    CLI Example:"""
+"""
 
 
 def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -> Function:
@@ -202,9 +204,8 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
     called.__signature__ = inspect.Signature([*arguments, everything_else])  # type: ignore[attr-defined]
     called.__name__ = called.__qualname__ = function.__name__
     called.__module__ = variables["__name__"]
-    text = function.__doc__ or ""
-    if commits:
-        text = text.replace("\n    CLI Example:", _COMMIT_TEXT)
+    example = (_COMMIT_TEXT if commits else "") + _EXAMPLE
+    text = (function.__doc__ or "").replace("    CLI Example::\n", example)
     called.__doc__ = text.replace("salt-call reclass.", f"{place.program} reclass.")
     return called
 
