@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from copy import copy
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -205,12 +206,10 @@ class Config:
 
     @property
     def classes_path(self) -> str:
-        """The folder of the classes."""
         return self._paths["classes_uri"]
 
     @property
     def compatflags(self) -> set[CompatFlag]:
-        """The flags that are set."""
         return set(self._flags)
 
     @property
@@ -235,12 +234,10 @@ class Config:
 
     @property
     def inventory_path(self) -> str:
-        """The folder of the inventory."""
         return self._inventory_path
 
     @property
     def nodes_path(self) -> str:
-        """The folder of the nodes."""
         return self._paths["nodes_uri"]
 
     @property
@@ -253,73 +250,39 @@ class Config:
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class NodeInfoMeta:
     """What a node is and where it is defined."""
 
-    def __init__(self, about: Mapping[str, Any], render_time: datetime) -> None:
-        self._about = about
-        self._render_time = render_time
-
-    @property
-    def environment(self) -> str:
-        """The environment of the node."""
-        return str(self._about["environment"])
-
-    @property
-    def name(self) -> str:
-        """The name of the node, with its folders if names are composed."""
-        return str(self._about["name"])
-
-    @property
-    def node(self) -> str:
-        """The path of the node below the folder of the nodes, without its extension."""
-        return str(self._about["node"])
-
-    @property
-    def render_time(self) -> datetime:
-        """When the node was asked for."""
-        return self._render_time
-
-    @property
-    def uri(self) -> str:
-        """The file of the node."""
-        return str(self._about["uri"])
-
-    def __repr__(self) -> str:
-        return f"NodeInfoMeta({dict(self._about)})"
+    render_time: datetime
+    """When the node was asked for."""
+    environment: str
+    name: str
+    """With its folders if names are composed."""
+    node: str
+    """The path of the node below the folder of the nodes, without its extension."""
+    uri: str
+    """The file of the node."""
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class NodeInfo:
     """The values of a node. Lists and dicts belong to the caller; a change shows in this object only."""
 
-    def __init__(self, data: Mapping[str, Any], render_time: datetime) -> None:
-        self._data = data
-        self._meta = NodeInfoMeta(data["__reclass__"], render_time)
+    __reclass__: NodeInfoMeta
+    applications: list[str]
+    classes: list[str]
+    """The classes of the node, as they are written."""
+    exports: dict[str, Any]
+    """The exports of the node. Those of reclass-rs are always empty."""
+    parameters: dict[str, Any]
 
-    @property
-    def __reclass__(self) -> NodeInfoMeta:
-        return self._meta
-
-    @property
-    def applications(self) -> list[str]:
-        """The applications of the node."""
-        return self._data["applications"]  # type: ignore[no-any-return]
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes of the node, as they are written."""
-        return self._data["classes"]  # type: ignore[no-any-return]
-
-    @property
-    def exports(self) -> dict[str, Any]:
-        """The exports of the node. Those of reclass-rs are always empty."""
-        return self._data["exports"]  # type: ignore[no-any-return]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the node."""
-        return self._data["parameters"]  # type: ignore[no-any-return]
+    @classmethod
+    def _of(cls, data: Mapping[str, Any], render_time: datetime) -> NodeInfo:
+        about = (str(data["__reclass__"][name]) for name in ("environment", "name", "node", "uri"))
+        values = (data[name] for name in ("applications", "classes", "exports", "parameters"))
+        return cls(NodeInfoMeta(render_time, *about), *values)
 
     def as_dict(self) -> dict[str, Any]:
         """The answer of the Python program: ``reclass --nodeinfo``."""
@@ -327,14 +290,14 @@ class NodeInfo:
             "__reclass__": self.reclass_as_dict(),
             "applications": self.applications,
             "classes": self.classes,
-            "environment": self._meta.environment,
+            "environment": self.__reclass__.environment,
             "exports": self.exports,
             "parameters": self.parameters,
         }
 
     def reclass_as_dict(self) -> dict[str, Any]:
         """The part ``__reclass__`` of :meth:`as_dict`."""
-        meta = self._meta
+        meta = self.__reclass__
         return {
             "node": meta.node,
             "name": meta.name,
@@ -342,9 +305,6 @@ class NodeInfo:
             "environment": meta.environment,
             "timestamp": meta.render_time.strftime("%c"),
         }
-
-    def __repr__(self) -> str:
-        return f"NodeInfo({dict(self._data)})"
 
 
 @final
@@ -354,7 +314,7 @@ class Inventory:
     def __init__(self, data: Mapping[str, Any], render_time: datetime) -> None:
         self._data = data
         self._render_time = render_time
-        self._nodes = {name: NodeInfo(node, render_time) for name, node in data["nodes"].items()}
+        self._nodes = {name: NodeInfo._of(node, render_time) for name, node in data["nodes"].items()}
 
     @property
     def applications(self) -> dict[str, list[str]]:
@@ -444,7 +404,6 @@ class Reclass:
 
     @property
     def config(self) -> Config:
-        """The settings."""
         return self._config
 
     @property
@@ -464,7 +423,7 @@ class Reclass:
         """
         begun = datetime.now().astimezone()
         try:
-            return NodeInfo(self._inventory.nodeinfo(nodename), begun)
+            return NodeInfo._of(self._inventory.nodeinfo(nodename), begun)
         except ReclassError as error:
             raise ValueError(f"Error while rendering {nodename}: {_text(error, nodename)}") from error
 
@@ -493,15 +452,12 @@ class Reclass:
         cls._threads = min(count, 2**32 - 1)
 
     def set_compat_flag(self, flag: CompatFlag) -> None:
-        """Sets a flag."""
         self._use(self._config._with({*self._config._flags, flag}))
 
     def unset_compat_flag(self, flag: CompatFlag) -> None:
-        """Takes a flag away."""
         self._use(self._config._with(self._config._flags - {flag}))
 
     def clear_compat_flags(self) -> None:
-        """Takes all flags away."""
         self._use(self._config._with(()))
 
     def set_ignore_class_notfound_regexp(self, patterns: list[str]) -> None:
