@@ -7,14 +7,13 @@ is left out. Every error becomes one of Salt's that ends a command with code 1.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import salt.exceptions
 from saltext.reclass import _audit, _commit, _configuration, _edits
-from saltext.reclass._salt import RefusedError, describe
+from saltext.reclass._salt import RefusedError, describe, similar
 
 Function = Callable[..., Any]
 
@@ -180,7 +179,8 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
         try:
             for name in given:
                 if name not in known:
-                    raise _unknown(function, name, known)
+                    problem = f"{function.__name__} has no argument {name!r}"
+                    raise RefusedError(problem + similar(name, known))
             given.pop("inventory", None)
             commit = {name: given.pop(name) for name in _COMMIT if commits and name in given}
             try:
@@ -208,9 +208,3 @@ def of_salt(function: Function, place: type[Place], variables: dict[str, Any]) -
     text = (function.__doc__ or "").replace("    CLI Example::\n", example)
     called.__doc__ = text.replace("salt-call reclass.", f"{place.program} reclass.")
     return called
-
-
-def _unknown(function: Function, name: str, known: list[str]) -> RefusedError:
-    similar = difflib.get_close_matches(name, known, n=1)
-    help_ = f"; {similar[0]!r} is similar" if similar else ""
-    return RefusedError(f"{function.__name__} has no argument {name!r}{help_}")

@@ -185,9 +185,12 @@ class RefusedError(Exception):
 def missing(what: str, name: str, places: Iterable[str], known: Iterable[str]) -> RefusedError:
     """The exception for a missing name, with the places that were searched and a similar name."""
     where = ", ".join(f"'{place}'" for place in places)
-    similar = difflib.get_close_matches(name, known, n=1)
-    help_ = f"; {similar[0]!r} is similar" if similar else ""
-    return RefusedError(f"no {what} {name!r} in {where}{help_}")
+    return RefusedError(f"no {what} {name!r} in {where}{similar(name, known)}")
+
+
+def similar(name: str, known: Iterable[str]) -> str:
+    """The help of an error for a wrong name: the most similar one, if there is one."""
+    return "".join(f"; {one!r} is similar" for one in difflib.get_close_matches(name, known, n=1))
 
 
 def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] = ()) -> dict[str, Any]:

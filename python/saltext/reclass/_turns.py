@@ -6,7 +6,6 @@ None of them waits for another one, and none ends before the process does.
 from __future__ import annotations
 
 import contextvars
-import difflib
 import functools
 import logging
 import math
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import _check, _fleet, _metrics
-from saltext.reclass._salt import RefusedError, describe
+from saltext.reclass._salt import RefusedError, describe, similar
 from saltext.reclass._watch import Watch, bounded
 
 if TYPE_CHECKING:
@@ -45,10 +44,7 @@ class Options:
         known = [field.name for field in fields(cls)]
         for name in given:
             if name not in known:
-                similar = difflib.get_close_matches(name, known, n=1)
-                raise RefusedError(
-                    f"no option {name!r}" + "".join(f"; {one!r} is similar" for one in similar)
-                )
+                raise RefusedError(f"no option {name!r}{similar(name, known)}")
         options = cls(**given)
         options.interval = _seconds("interval", options.interval)
         options.settle = _seconds("settle", options.settle)
