@@ -41,14 +41,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Editor", "Inventory"):
+    if name in ("Editor", "Inventory", "__version__"):
         from saltext.reclass import _engine
 
         return getattr(_engine, name)
-    if name == "__version__":
-        from saltext.reclass._engine import __version__
-
-        return __version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

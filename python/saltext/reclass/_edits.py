@@ -79,7 +79,6 @@ def delete_param(
     store: Any = "file",
     **how: bool,
 ) -> dict[str, Any]:
-    """Deletes a soft parameter of a cluster."""
     place = {"cluster": text(cluster), "file_name": text(file_name), "store": text(store)}
     return _edited(settings, "delete_cluster_param", name, test, **place, **how)
 
@@ -161,7 +160,6 @@ def _content(classes: Any, parameters: Any, environment: Any) -> dict[str, Any]:
 
 
 def delete_node(settings: Settings, name: Any, *, test: bool = False, **how: bool) -> dict[str, Any]:
-    """Deletes the file of a node."""
     return _edited(settings, "delete_node", name, test, **how)
 
 

@@ -320,7 +320,6 @@ def _is_share(canary: Any) -> bool:
 
 
 def check_groups(canary: Any, batch: Any) -> None:
-    """Refuses a wrong ``canary`` or ``batch``."""
     if not (canary is None or isinstance(canary, (str, list, tuple))) or str(canary).isdigit():
         raise RefusedError(_CANARY)
     if _is_share(canary):

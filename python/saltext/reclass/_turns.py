@@ -40,7 +40,6 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
-        """The options as the configuration has them."""
         known = [field.name for field in fields(cls)]
         for name in given:
             if name not in known:
@@ -74,7 +73,6 @@ class Turn:
         self.failed = ""
 
     def take(self) -> None:
-        """Does the work once."""
         wrong, right = self.texts
         try:
             self.work()

@@ -50,7 +50,6 @@ class SaltextReclassInventory(kapitan.inventory.Inventory):  # type: ignore[misc
 
 
 def register() -> None:
-    """Adds the backend to those of Kapitan."""
     kapitan.inventory.AVAILABLE_BACKENDS[BACKEND] = lambda: SaltextReclassInventory
 
 
