@@ -221,7 +221,7 @@ impl ServeRule {
         if !is_recorded {
             // The record was lost, and what this process knows is better than nothing.
             let decision = self.replace(newest, instead.as_ref(), (*decision).clone())?;
-            return Ok((decision, fetched));
+            return Ok((decision, self.last_fetched(newest)));
         }
         if decision.tested == fetched.heads {
             self.known.lock().waiting = None;
