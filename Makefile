@@ -20,7 +20,7 @@ EXPLORER := crates/graph/explorer
 # The extension for Visual Studio Code.
 VSCODE := editors/vscode
 PLAYGROUND := crates/playground/page
-ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md crates/graph/src/error.html crates/graph/src/page.html crates/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md crates/graph/src/error.html crates/graph/src/page.html crates/graph/src/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find examples -type f) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 # Kapitan with Commodore, which need Python 3.11.
