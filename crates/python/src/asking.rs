@@ -16,12 +16,12 @@ use crate::inventory::Inventory;
 use crate::log::{self, Severity};
 use crate::once::objects;
 use crate::outgoing::Outgoing;
+use reclass::NodeInfo;
 use reclass::error::{Kind, Result, Warning, concise_warning, inert};
 use reclass::failpoints::failpoint;
 use reclass::report::to_json;
 use reclass::stack::grow;
 use reclass::value::{Map, Value};
-use reclass::NodeInfo;
 use reclass_analysis::list;
 use reclass_serve::{News, Remarks, Served, ServedReply, without_node};
 
