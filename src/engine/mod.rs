@@ -50,7 +50,7 @@ use crate::model::grains::GrainRules;
 use crate::storage::location::TreeLocations;
 use reclass_base::error::{Fault, Result, Warning};
 use reclass_base::settings::Settings;
-use reclass_base::value::{Map, Text};
+use reclass_base::value::{Map, Text, Value};
 
 /// One state of an inventory: its settings, its files, and everything computed from them.
 ///
@@ -102,6 +102,13 @@ impl Inventory {
     /// Another state, of fixed commits, that shares the repositories. It shares no answers.
     pub fn pinned_beside(&self, commits: LastFetch) -> Result<Inventory> {
         let builder = InventoryBuilder::of_settings(self.settings.clone());
+        Ok(builder.locations(self.locations.clone()).open()?.at(commits))
+    }
+
+    /// The same without the grains of the setting `known_grains`, as a question has none that no minion asks.
+    pub fn pinned_without_grains(&self, commits: LastFetch) -> Result<Inventory> {
+        let settings = Settings { known_grains: Value::Null, ..(*self.settings).clone() };
+        let builder = InventoryBuilder::of_settings(Arc::new(settings));
         Ok(builder.locations(self.locations.clone()).open()?.at(commits))
     }
 

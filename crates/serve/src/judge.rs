@@ -12,7 +12,7 @@ use reclass::parts::storage::git::Heads;
 use reclass::parts::storage::record::Moment;
 use reclass_analysis::pillars;
 use reclass_base::error::{Error, Kind, Result};
-use reclass_base::value::Text;
+use reclass_base::value::{Text, Value};
 use reclass_base::words::{count, listed};
 
 /// Names of nodes in a sentence.
@@ -51,7 +51,7 @@ pub(super) fn test(
     fetched: &LastFetch,
 ) -> Result<Decision> {
     let began = Instant::now();
-    let candidate = newest.pinned_beside(fetched.clone())?;
+    let candidate = newest.pinned_without_grains(fetched.clone())?;
     let tested = pillars::of_all(&candidate);
     // It takes as much memory as the state in use.
     drop(candidate);
@@ -120,7 +120,12 @@ fn lost(
         if failing.is_empty() {
             continue;
         }
-        let state = rule.state(newest, base, commits, fetched)?;
+        let state = if newest.settings().known_grains == Value::Null {
+            rule.state(newest, base, commits, fetched)?
+        } else {
+            let pinned = LastFetch { heads: commits.clone(), records: fetched.records.clone() };
+            Arc::new(newest.pinned_without_grains(pinned)?)
+        };
         let names: Vec<Text> = failing.iter().map(|(node, _)| (*node).clone()).collect();
         let had = match pillars::of_some(&state, &names) {
             Ok(had) => had,

@@ -101,3 +101,28 @@ fn an_aborted_commit_is_named() {
     let text = reclass_serve::status::text(&reclass_serve::status::status(&inventory).unwrap());
     assert!(text.contains("served to none, as its trial was aborted"), "{text}");
 }
+
+#[test]
+fn grains_that_a_process_knows_change_no_decision() {
+    let site = site();
+    let yaml = "serve: tested, grains: ['*']";
+    let master = serve(&site, &options(yaml));
+    let runner = serve(&site, &options(&format!("{yaml}, known_grains: {{n01: {{os: a}}}}")));
+    for inventory in [&master, &runner] {
+        assert_eq!(value(inventory, "n01", "a"), "1");
+    }
+    site.commit(
+        "site",
+        "master",
+        &[
+            ("nodes/n01.yml", "classes: [other]\nparameters: {os: '${_grains_:os}', a: '${gone}'}\n"),
+            BREAKS[1],
+        ],
+    );
+    // Whoever asks first: with grains or without, the node had a pillar and has none.
+    assert_eq!(value(&runner, "n01", "a"), "1");
+    assert_eq!(value(&master, "n01", "a"), "1");
+    assert_eq!(runner.decision().unwrap().held().collect::<Vec<_>>(), ["n01"]);
+    site.commit("site", "master", &[("nodes/n02.yml", "parameters: {os: '${_grains_:os}', a: 5}\n")]);
+    assert_eq!(value(&runner, "n02", "a"), value(&master, "n02", "a"));
+}
