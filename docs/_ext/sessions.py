@@ -1,7 +1,8 @@
 """Sessions of a shell: the copy button gives the commands with their here-documents, and nothing else.
 
 The lexer of Pygments takes every line that begins with `> ` for the next line of a command, so the output of
-`diff` would be copied too. This one reads a session as `tests/programs/pages.rs` does. The YAML in it has colours.
+`diff` would be copied too. This one reads a session as `tests/programs/pages.rs` does. The YAML in it has
+colours.
 """
 
 import re
