@@ -92,10 +92,10 @@ EDITOR: dict[str, str | tuple[str, Questions] | Questions] = {
 }
 FLEET = "it needs the minions of a master: tests/python/test_fleet.py"
 FUNCTIONS: dict[str, str | tuple[str, Questions] | Questions] = {
-    "set_cluster_param": [("password", "HIDE-j"), ("secrets", {"a": ["HIDE-k"]})],
+    "set_cluster_param": [("alias", "x"), ("password", "HIDE-j"), ("secrets", {"a": ["HIDE-k"]})],
     "get_cluster_param": (VALUES, [("password",), ("gone",)]),
     "list_cluster_params": (VALUES, [()]),
-    "delete_cluster_param": [("gone",), ("password",)],
+    "delete_cluster_param": [("gone",), ("aliases",), ("alias",), ("password",)],
     "cluster_meta_list": (VALUES, [()]),
     "cluster_meta_get": (VALUES, [("gone",)]),
     "cluster_meta_set": (VALUES, [("password", "x")]),
@@ -169,7 +169,8 @@ def write_planted(base: Path, text: str) -> None:
 def settings(tmp_path: Path) -> dict[str, Any]:
     base = tmp_path / "planted"
     text = PLANTED.read_text()
-    text += "=== classes/cluster/overrides.yml\nparameters: {_param: {password: HIDE-n}}\n"
+    params = "{password: &n HIDE-n, alias: *n, aliases: [*n]}"
+    text += f"=== classes/cluster/overrides.yml\nparameters: {{_param: {params}}}\n"
     write_planted(base, text.replace("HIDE-", "HIDE-old-"))
     git = ["git", "-C", str(base), "-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
     for arguments in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "planted"]):

@@ -287,7 +287,7 @@ impl Editor {
         let redaction = Redaction::of(&self.settings);
         // The data of a text without secrets, and the text.
         let shown = |bytes: Option<&Vec<u8>>, data: Value| {
-            let safe = redaction.written(&[], &data);
+            let safe = redaction.data(&data);
             let text = bytes.map(|bytes| {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let shown = if safe == data { text.clone() } else { redaction.masked(&text) };
