@@ -45,7 +45,9 @@ impl OutputFolder {
     /// new file. A file that holds these bytes already is not touched.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.0.join(name);
-        if fs::read(&path).is_ok_and(|old| old == bytes) {
+        // A pipe in the place of the file would not end.
+        let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+        if is_file && fs::read(&path).is_ok_and(|old| old == bytes) {
             return Ok(());
         }
         replace_below(&self.0, name.as_ref(), bytes).map_err(|error| unwritable(&path, &error))
