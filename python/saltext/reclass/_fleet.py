@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,9 @@ def _drifts(cache: Any) -> dict[str, dict[str, int]]:
             log.warning(
                 "what reclass.drift found last cannot be read from the cache of the master (%s)", kind
             )
+        # Salt has a line of its own for each attempt to read it.
+        with suppress(Exception):
+            cache.flush("reclass", "drift")
         return {}
     _damaged.clear()
     return drifts
