@@ -98,7 +98,8 @@ def test_an_edit_is_served_with_its_commit(
     done = _edits.update_node(on, "web2", parameters={"more": 1})
     assert (done["changed"], done["file"]) == (True, str(git_site.repo / "nodes/_x/web2.yml"))
     unserved = (
-        "no minion gets it before it is committed (setting 'serve'): repeat it with commit=True, or use git"
+        "no minion gets it before it is committed (setting 'serve'): "
+        "commit it with git, and make edits with commit=True"
     )
     assert done["warning"] == unserved
     assert done["comment"] == f"node 'web2' has been updated; {unserved}"

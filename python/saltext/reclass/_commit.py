@@ -49,7 +49,8 @@ class Commit:
 _NOTHING = Commit()
 _asked: ContextVar[Commit] = ContextVar("commit", default=_NOTHING)
 _UNSERVED = (
-    "no minion gets it before it is committed (setting 'serve'): repeat it with commit=True, or use git"
+    "no minion gets it before it is committed (setting 'serve'): "
+    "commit it with git, and make edits with commit=True"
 )
 
 
