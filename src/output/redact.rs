@@ -7,8 +7,6 @@ mod source;
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashSet;
-
 use crate::evaluate::slot_without;
 use crate::model::layer::Layer;
 use crate::model::merge::Prefixes;
@@ -30,39 +28,6 @@ pub struct Redaction {
     open: String,
     close: String,
     delimiter: String,
-}
-
-/// Notes the texts and numbers of a value that are not in its redacted form.
-fn hidden_scalars(value: &Value, shown: &Value, hidden: &mut FxHashSet<Key>) {
-    grow(|| match (value, shown) {
-        (Value::Map(map), _) => {
-            for (key, value) in map.iter() {
-                let shown = shown.as_map().and_then(|shown| shown.get(key)).unwrap_or(shown);
-                hidden_scalars(value, shown, hidden);
-            }
-        }
-        (Value::List(items) | Value::Tuple(items) | Value::Set(items), _) => {
-            for (at, item) in items.iter().enumerate() {
-                let of_list = if let Value::List(shown) = shown { shown.get(at) } else { None };
-                hidden_scalars(item, of_list.unwrap_or(shown), hidden);
-            }
-        }
-        (Value::Null | Value::Bool(_), _) => {}
-        (scalar, shown) if scalar != shown => drop(hidden.insert(Key(scalar.clone()))),
-        _ => {}
-    });
-}
-
-/// The same value with the mask in place of these scalars.
-fn without(value: &Value, hidden: &FxHashSet<Key>) -> Value {
-    grow(|| match value {
-        Value::Map(map) => {
-            Value::map(map.iter().map(|(key, value)| (key.clone(), without(value, hidden))).collect::<Map>())
-        }
-        Value::List(items) => Value::list(items.iter().map(|item| without(item, hidden)).collect()),
-        scalar if hidden.contains(&Key(scalar.clone())) => Value::text(MASK),
-        other => other.clone(),
-    })
 }
 
 /// The longest reference that is shown under a secret key, in bytes. Looking for its end takes time.
@@ -100,14 +65,6 @@ impl Redaction {
     /// Redacts the written form at a path. A text that is only a reference is shown even under a secret key.
     pub fn written(&self, path: &[Key], value: &Value) -> Value {
         self.hide(self.secrets.at(path), value, &|text| self.is_reference(text))
-    }
-
-    /// Redacts the data of a whole file, which may have aliases: what is hidden somewhere is hidden wherever it is.
-    pub fn data(&self, value: &Value) -> Value {
-        let shown = self.written(&[], value);
-        let mut hidden = FxHashSet::default();
-        hidden_scalars(value, &shown, &mut hidden);
-        if hidden.is_empty() { shown } else { without(&shown, &hidden) }
     }
 
     /// Redacts the written form of a secret.

@@ -287,13 +287,11 @@ impl Editor {
         let redaction = Redaction::of(&self.settings);
         // The data of a text without secrets, and the text.
         let shown = |bytes: Option<&Vec<u8>>, data: Value| {
-            let safe = redaction.data(&data);
-            let text = bytes.map(|bytes| {
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                let shown = if safe == data { text.clone() } else { redaction.masked(&text) };
-                ShownText { text, shown }
-            });
-            (safe, text)
+            let Some(bytes) = bytes else { return (data, None) };
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let safe = redaction.data(&text, &data);
+            let shown = if safe == data { text.clone() } else { redaction.masked(&text) };
+            (safe, Some(ShownText { text, shown }))
         };
         let (edited, (old, before), (new, after), diff) = self.ask(py, |settings| {
             let edited = work(settings)?;

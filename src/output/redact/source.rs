@@ -9,12 +9,17 @@ use std::ops::Range;
 use super::Redaction;
 use reclass_base::secrets::{Cover, MASK};
 use reclass_base::stack::grow;
+use reclass_base::value::Value;
 use reclass_yaml::compose::compose;
 use reclass_yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
+use reclass_yaml::parse_value;
 
 /// Maximum length of a text in bytes; nothing of a longer one is shown. The outline takes many times the
 /// memory of the text.
 const LARGEST: usize = 1 << 20;
+
+/// A plain scalar, and a part of one, in the place of a secret.
+const HIDDEN: &str = "reclass-hidden";
 
 /// The bytes of a name that are looked at in a text that is not YAML.
 const LONGEST_NAME: usize = 128;
@@ -48,15 +53,18 @@ impl Redaction {
     /// The text of a file with as many lines, in which each line of a secret is the mask; empty if the text is too
     /// long.
     pub fn masked(&self, text: &str) -> String {
-        let Some(secrets) = self.secrets_in(text, Cover::Open) else { return String::new() };
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for range in secrets {
-            out.push_str(&text[at..range.start]);
-            out.push_str(&masked(&text[range.clone()]));
-            at = range.end;
-        }
-        out + &text[at..]
+        self.secrets_in(text, Cover::Open).map_or_else(String::new, |secrets| replaced(text, secrets, masked))
+    }
+
+    /// Redacts the data of a text: also what aliases bring from secret keys to other keys.
+    pub fn data(&self, text: &str, data: &Value) -> Value {
+        let shown = self.written(&[], data);
+        // Without an alias, each value is where it is written.
+        let secrets = text.contains('*').then(|| self.secrets_in(text, Cover::Open));
+        let Some(secrets) = secrets.flatten() else { return shown };
+        let hidden = |secret: &str| format!("{HIDDEN}{}", if secret.ends_with('\n') { "\n" } else { "" });
+        let without = parse_value(&replaced(text, secrets, hidden)).ok();
+        self.written_unchanged(&shown, without.as_ref())
     }
 
     /// The secrets in a text in order, if all of it has a cover; `None` if the text is too long.
@@ -221,6 +229,18 @@ fn unquoted(text: &str) -> &str {
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
 }
 
+/// The text with other texts in the place of these parts of it.
+fn replaced(text: &str, parts: Vec<Range<usize>>, with: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in parts {
+        out.push_str(&text[at..part.start]);
+        at = part.end;
+        out.push_str(&with(&text[part]));
+    }
+    out + &text[at..]
+}
+
 fn masked(text: &str) -> String {
     let line = |line: &str| {
         let begin = line.len() - line.trim_start().len();
@@ -303,6 +323,34 @@ mod tests {
             ),
         ] {
             assert_eq!(redaction.source(text), shown, "{text}");
+        }
+    }
+
+    /// An alias brings a secret to another key; an equal value elsewhere is none.
+    #[test]
+    fn the_data_of_a_text_hide_what_aliases_bring() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let redaction = Redaction::of(&settings);
+        for (text, shown) in [
+            (
+                "password: x\nuser: x\nport: 1\ntoken: 1\n",
+                "{password: '***', user: x, port: 1, token: '***'}",
+            ),
+            ("password: &p x\nurl: *p\nuser: x\n", "{password: '***', url: '***', user: x}"),
+            ("password: &p |\n  x\n  y\nurls: [*p, z]\n", "{password: '***', urls: ['***', z]}"),
+            (
+                "passwords: &p [x, {q: y}]\nopen: *p\n",
+                "{passwords: ['***', {q: '***'}], open: ['***', {q: '***'}]}",
+            ),
+            (
+                "secrets: &s {a: x}\nmerged: {<<: *s, b: 1}\n",
+                "{secrets: {a: '***'}, merged: {a: '***', b: 1}}",
+            ),
+            ("password: &p '${a}'\nurl: *p\nall: '*'\n", "{password: '${a}', url: '${a}', all: '*'}"),
+            ("p:\n  password:x y\nall: '*'\n", "{p: '***', all: '*'}"),
+        ] {
+            let data = parse_value(text).expect(text);
+            assert_eq!(redaction.data(text, &data), parse_value(shown).expect(shown), "{text}");
         }
     }
 
