@@ -60,7 +60,7 @@ pub use model::configuration;
 pub use output::report::Finding;
 #[cfg(feature = "serde")]
 pub use output::typed::UnfitParameter;
-pub use output::{brief, redact, report, style, wire};
+pub use output::{brief, redact, report, style};
 pub use reclass_base::error::Error;
 pub use reclass_base::settings::Settings;
 pub use reclass_base::value::Value;

@@ -101,14 +101,19 @@ impl Inventory {
 
     /// Another state, of fixed commits, that shares the repositories. It shares no answers.
     pub fn pinned_beside(&self, commits: LastFetch) -> Result<Inventory> {
-        let builder = InventoryBuilder::of_settings(self.settings.clone());
-        Ok(builder.locations(self.locations.clone()).open()?.at(commits))
+        self.pinned_with(self.settings.clone(), commits)
     }
 
     /// The same without the grains of the setting `known_grains`, as a question has none that no minion asks.
     pub fn pinned_without_grains(&self, commits: LastFetch) -> Result<Inventory> {
-        let settings = Settings { known_grains: Value::Null, ..(*self.settings).clone() };
-        let builder = InventoryBuilder::of_settings(Arc::new(settings));
+        self.pinned_with(
+            Arc::new(Settings { known_grains: Value::Null, ..(*self.settings).clone() }),
+            commits,
+        )
+    }
+
+    fn pinned_with(&self, settings: Arc<Settings>, commits: LastFetch) -> Result<Inventory> {
+        let builder = InventoryBuilder::of_settings(settings);
         Ok(builder.locations(self.locations.clone()).open()?.at(commits))
     }
 

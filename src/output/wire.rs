@@ -49,7 +49,7 @@ pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
 }
 
 /// Whether a value is a scalar that is carried unchanged without a check.
-pub fn is_plain(value: &Value) -> bool {
+fn is_plain(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
 }
 

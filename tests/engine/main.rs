@@ -1,4 +1,4 @@
-//! What an inventory that is kept answers, while files, threads, grains and settings change.
+//! The answers of an inventory that is kept, while files, threads, grains and settings change.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,

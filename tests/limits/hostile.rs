@@ -638,7 +638,7 @@ fn ask_one() {
     let placed = asked
         .as_ref()
         .map_or_else(|error| error.first().site.as_ref().is_some_and(|site| site.line > 0), |_| true);
-    // Where the names of all are known, another node has its answer.
+    // Where all names are known, another node is answered.
     let other = kept.nodes().is_err() || kept.nodeinfo("other", &Request::default()).is_ok();
     let said: String = said.chars().take(300).collect();
     println!("\nASKED\t{code}\t{placed}\t{other}\t{seconds:.2}\t{}\t{said}", memory() - before);

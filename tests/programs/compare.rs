@@ -471,7 +471,7 @@ fn a_query_has_the_cause_of_the_exports_that_answer_it() {
     let mut all = of_mapping(&files, str::to_owned);
     all.retain(|line| !line.starts_with("S20 parameters role"));
     assert_eq!(all, expected);
-    // What the mapping does not bring has no cause.
+    // A value that the mapping does not bring has no cause.
     let edit = |old: &str| old.replace("one: 1", "one: 2");
     assert!(of_mapping(&files, edit).contains(&"- parameters sizes:one".to_owned()));
 }

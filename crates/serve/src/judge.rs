@@ -78,7 +78,7 @@ pub(super) fn test(
     Ok(Decision { took: began.elapsed(), ..decision })
 }
 
-/// Whether an error is about the way to the commits, and not about them.
+/// Whether git, etcd or the disk failed. Such an error says nothing about the commits.
 fn is_of_the_moment(error: &Error) -> bool {
     error.faults().iter().any(|fault| {
         matches!(

@@ -79,7 +79,7 @@ struct ServeMemory {
 /// The decision that a process goes by.
 struct KnownDecision {
     decision: Option<Arc<Decision>>,
-    /// Whether the record has it.
+    /// Whether it is in the record.
     is_recorded: bool,
     /// The decision without earlier commits that the record has in place of it.
     instead: Option<Decision>,
@@ -313,8 +313,7 @@ impl ServeRule {
     /// The last decision about the same trees by a process with other settings.
     fn of_other_settings(&self, record: &Record) -> Option<Decision> {
         let others = record.served.iter().filter(|(key, _)| key.starts_with(&self.trees));
-        let others = others.filter_map(|(_, decision)| parsed(decision.clone()));
-        others.max_by_key(Decision::began)
+        others.filter_map(|(_, decision)| parsed(decision.clone())).max_by_key(Decision::began)
     }
 
     /// The decision of a record, or the one that this process knows.

@@ -9,9 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use reclass::error::Error;
+use reclass::json;
+use reclass::parts::output::wire;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
-use reclass::{json, wire};
 use reclass_analysis::lint;
 use reclass_yaml::emit::{EmitOptions, emit};
 use tempfile::TempDir;
