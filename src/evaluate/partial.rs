@@ -186,21 +186,6 @@ impl Evaluator<'_> {
         self.own_slots = own_slots.add(own, parameters).map(|()| own_slots);
     }
 
-    /// Whether the node's own paths could be marked.
-    pub fn is_marked(&self) -> bool {
-        self.own_slots.is_some()
-    }
-
-    /// Whether anything since the last call depends on the node's own paths.
-    pub fn take_own(&mut self) -> bool {
-        std::mem::take(&mut self.own)
-    }
-
-    /// Records whether a result that is used depends on the node's own paths.
-    pub fn use_own(&mut self, own: bool) {
-        self.own |= own;
-    }
-
     /// The memo for other nodes, after a successful evaluation. `classes` are the merged parameters of the
     /// classes, `parameters` those of the node.
     pub fn into_class_memo(
@@ -219,7 +204,7 @@ impl Evaluator<'_> {
     }
 
     /// Records the use of an entry of a map.
-    pub fn use_entry<K: ?Sized + Hash + Equivalent<Key>>(&mut self, map: &MapSlot, key: &K) {
+    pub(super) fn use_entry<K: ?Sized + Hash + Equivalent<Key>>(&mut self, map: &MapSlot, key: &K) {
         if let Some(own_slots) = &self.own_slots
             && own_slots.are_in(map)
             && let Some(index) = map.entries.get_index_of(key)

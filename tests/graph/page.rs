@@ -11,7 +11,7 @@ use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use reclass_analysis::explain::{Selection, explain};
-use reclass_graph::{PageData, PageOptions, data, dot, graph, html};
+use reclass_graph::{PageData, PageOptions, data, dot, graph, html, node_values};
 use serde_json::Value as Json;
 use support::{answer, corpus};
 
@@ -61,14 +61,9 @@ fn a_value_that_does_not_resolve_is_a_problem_and_no_null() {
     let values = parsed(&page.values);
     assert_eq!(values["values"][0], Json::Null, "the first value is the one that cannot be computed");
     assert!(values["values"].as_array().unwrap().contains(&"null".into()), "{values}");
-    // The columns are path, value, written and so on, as differences. The leaves are those of `_reclass_`, `t`
-    // and `u`.
-    let column: Vec<i64> = values["leaves"][1].as_array().unwrap().iter().filter_map(Json::as_i64).collect();
-    let numbers = column.iter().scan(0, |sum, difference| {
-        *sum += difference;
-        Some(*sum)
-    });
-    assert_eq!(numbers.filter(|number| *number == 0).count(), 1, "{column:?}");
+    // A leaf is its path, value, written and so on. The leaves are those of `_reclass_`, `t` and `u`.
+    let leaves = values["leaves"].as_array().unwrap();
+    assert_eq!(leaves.iter().filter(|leaf| leaf[1] == 0).count(), 1, "{leaves:?}");
     assert!(page.overview.contains("(reference-not-found)"), "{}", page.overview);
 }
 
@@ -166,16 +161,11 @@ fn the_values_of_steps_hide_secrets() {
 struct Read {
     overview: Json,
     values: Json,
-    /// By leaf: path, value, written, place, steps, extra.
-    leaves: Vec<Vec<i64>>,
 }
 
 impl Read {
     fn new(page: &PageData) -> Read {
-        let (overview, values) = (parsed(&page.overview), parsed(&page.values));
-        let columns: Vec<Vec<i64>> = values["leaves"].as_array().unwrap().iter().map(summed).collect();
-        let leaves = (0..columns[0].len()).map(|at| columns.iter().map(|column| column[at]).collect());
-        Read { leaves: leaves.collect(), overview, values }
+        Read { overview: parsed(&page.overview), values: parsed(&page.values) }
     }
 
     fn row(&self, table: &str, at: &Json) -> &Json {
@@ -205,10 +195,17 @@ impl Read {
 
     /// All that the page says about the leaves of a node, in order.
     fn node(&self, name: &str) -> Vec<String> {
-        let files = self.overview["files"].as_array().unwrap();
-        let node = files.iter().position(|file| file[0] == name).unwrap();
+        self.under(name, &self.values["roots"][self.number(name)])
+    }
+
+    /// The number of a node in the page.
+    fn number(&self, name: &str) -> usize {
+        self.overview["files"].as_array().unwrap().iter().position(|file| file[0] == name).unwrap()
+    }
+
+    fn under(&self, name: &str, roots: &Json) -> Vec<String> {
         let mut found = Vec::new();
-        for root in self.values["roots"][node].as_array().unwrap() {
+        for root in roots.as_array().unwrap() {
             if let Some(container) = root.as_u64() {
                 self.container(name, usize::try_from(container).unwrap(), &mut found);
             }
@@ -217,17 +214,16 @@ impl Read {
     }
 
     fn container(&self, name: &str, at: usize, found: &mut Vec<String>) {
-        for child in summed(&self.values["containers"][at]) {
-            let child = usize::try_from(child).unwrap();
+        for child in self.values["containers"][at].as_array().unwrap() {
+            let child = usize::try_from(child.as_u64().unwrap()).unwrap();
             match child % 2 {
-                0 => found.push(self.leaf(name, &self.leaves[child / 2])),
+                0 => found.push(self.leaf(name, self.values["leaves"][child / 2].as_array().unwrap())),
                 _ => self.container(name, child / 2, found),
             }
         }
     }
 
-    fn leaf(&self, name: &str, row: &[i64]) -> String {
-        let row: Vec<Json> = row.iter().map(|number| (*number).into()).collect();
+    fn leaf(&self, name: &str, row: &[Json]) -> String {
         let steps = self.row("steps", &row[4]).as_array().unwrap().iter().map(|step| {
             let (place, written, path) = (self.place(&step[2]), self.written(&step[3]), self.path(&step[4]));
             format!("{} {} {place} {written} {path} {} {}", step[0], step[1], step[5], step[6])
@@ -254,28 +250,20 @@ impl Read {
     }
 }
 
-/// Numbers that are written as differences.
-fn summed(differences: &Json) -> Vec<i64> {
-    let numbers = differences.as_array().unwrap().iter().map(|number| number.as_i64().unwrap());
-    numbers
-        .scan(0, |sum, difference| {
-            *sum += difference;
-            Some(*sum)
-        })
-        .collect()
-}
-
-/// Compares each node in the page of all nodes with the page of this node alone. Returns the number of leaves.
+/// Compares the values that a server sends of each node with the page of this node alone. Returns the number of
+/// leaves.
 fn is_as_alone(inventory: &Inventory, nodes: &[&str]) -> usize {
+    let redaction = Redaction::of(inventory.settings());
     let read = |globs: &[String]| {
-        let redaction = Redaction::of(inventory.settings());
         data(inventory, globs, &redaction, &PageOptions::default()).map(|page| Read::new(&page))
     };
-    let Ok(all) = read(&[]) else { return 0 };
+    let Ok(mut all) = read(&[]) else { return 0 };
     let mut leaves = 0;
     for node in nodes.iter().filter(|node| !node.contains(['*', '?', '['])) {
         let Ok(alone) = read(&[(*node).to_owned()]) else { continue };
-        let (found, expected) = (all.node(node), alone.node(node));
+        let sent = node_values(inventory, &[], &redaction, all.number(node)).unwrap().unwrap();
+        all.values = parsed(&sent);
+        let (found, expected) = (all.under(node, &all.values["roots"][0]), alone.node(node));
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected, "{node}");
         }
@@ -286,47 +274,34 @@ fn is_as_alone(inventory: &Inventory, nodes: &[&str]) -> usize {
 }
 
 #[test]
-fn nodes_with_the_same_classes_are_explained_as_alone() {
-    let base = "exports: {port: '${port}'}\nparameters:\n  _param: {name: base, deep: {a: 1, b: 2}, old: x, id: base}\n  \
-        port: 80\n  url: '${_param:name}:${port}'\n  plain: {a: 1, b: [1, {c: '${port}'}]}\n  \
-        copy: ${_param:deep}\n  nested: ${_param:${_param:id}}\n  base: 1\n  password: ${_param:name}\n  \
-        secret: {password: HIDE, user: '${_param:name}'}\n  dsn: 'x${secret:password}'\n  whole: ${secret}\n  \
-        =fixed: {a: 1}\n  list: [1]\n  spare: ${gone::${_param:name}}\n  items: ['${_param:old}', x]\n  \
-        others: $[ exports:port ]\n  mine: $[ exports:port if exports:port == self:port ]\n";
-    let role = "classes: [base]\nparameters:\n  _param: {role: '${_param:name}', base: r}\n  url: 'r${url2}'\n  \
-        url2: '${_param:role}'\n  plain: {b: [2], d: '${list}'}\n  copy: {c: 3}\n  ~list: ['${_param:id}']\n";
+fn a_page_of_many_nodes_leaves_their_values_to_the_server() {
     let mut files = vec![
-        ("classes/base.yml".to_owned(), base.to_owned()),
-        ("classes/role.yml".to_owned(), role.to_owned()),
-        ("classes/more.yml".to_owned(), "parameters: {more: {of: '${port}'}, plain: {a: 2}}\n".to_owned()),
+        ("classes/role.yml".to_owned(), "parameters: {role: web, password: HIDE}\n".to_owned()),
+        ("nodes/bad.yml".to_owned(), "classes: [role]\nparameters: {a: '${gone}', b: '${away}'}\n".to_owned()),
+        ("nodes/lost.yml".to_owned(), "classes: [nowhere]\n".to_owned()),
     ];
-    let own = [
-        "_param: {name: N}",
-        "_param: {name: M, deep: {a: N}}\n  port: 81",
-        "_param: {id: base, new: '${url}'}\n  added: {here: '${_param:new}'}",
-        "fixed: {a: 2, b: 3}\n  list: [N]",
-        "~plain: {a: '${_param:name}'}\n  ~list: [N]",
-        "secret: {password: HIDE-N}\n  copy: {a: '${list}'}\n  spare: {}",
-        "_param: {name: N}\n  gone: ${nothing}",
-        "_param: {}\n  items: []",
-    ];
-    // Most classes are the same, so that nodes share the branches of the first ones too.
-    files.extend(
-        (0..5).map(|at| (format!("classes/c{at}.yml"), format!("parameters: {{c{at}: '${{port}}'}}\n"))),
-    );
-    for (at, own) in (0..96).zip(own.iter().cycle()) {
-        let classes = ["role", "base, more", "role, more"][at / 8 % 3];
-        let text = format!("classes: [c0, c1, c2, c3, c4, {classes}]\nparameters:\n  {own}\n")
-            .replace('N', &at.to_string());
-        files.push((format!("nodes/n{at}.yml"), text));
-    }
+    files.extend((0..299).map(|at| {
+        let text = format!("classes: [role]\nparameters: {{number: 'value{at}', url: '${{role}}{at}'}}\n");
+        (format!("nodes/n{at}.yml"), text)
+    }));
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let folder = inventory(&files);
-    let names: Vec<String> = (0..96).map(|at| format!("n{at}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert!(is_as_alone(&open(folder.path()), &names) > 1_000);
     let page = page_data(folder.path());
-    assert!(!page.values.contains("HIDE"), "{}", page.values);
+    let read = Read::new(&page);
+    assert_eq!(read.overview["held"], false);
+    for table in ["roots", "leaves", "containers"] {
+        assert!(read.values[table].as_array().unwrap().is_empty(), "{table}");
+    }
+    // The files, and why nodes fail, are all there.
+    assert!(read.values["written"].to_string().contains("value298"), "{}", page.values);
+    let problems = |node: &str| read.overview["facts"][read.number(node)]["problems"].as_array().unwrap().len();
+    assert_eq!((problems("bad"), problems("lost"), problems("n7")), (2, 1, 0));
+    let inventory = open(folder.path());
+    assert!(is_as_alone(&inventory, &["n7", "n298", "bad", "lost"]) > 10);
+    let redaction = Redaction::of(inventory.settings());
+    let sent = |number: usize| node_values(&inventory, &[], &redaction, number).unwrap();
+    assert!(sent(read.number("n7")).is_some_and(|text| text.contains("web7") && !text.contains("HIDE")));
+    assert_eq!(sent(301), None);
 }
 
 #[test]

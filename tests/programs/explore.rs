@@ -83,9 +83,14 @@ fn the_page_has_a_new_state_when_files_change() {
     let explorer = Explorer::of(place.path(), &["--no-open"]);
     let (status, page) = explorer.get("");
     assert!(status == 200 && page.starts_with("<!DOCTYPE html>"), "{status}");
-    assert!(page.contains("connect-src 'self'") && page.contains("const shown = \"1\""));
+    assert!(page.contains("connect-src 'self'") && page.contains("data-state=\"1\""));
     assert_eq!(explorer.get("state"), (200, "1".into()));
     assert_eq!(explorer.get("state"), (200, "1".into()));
+    // The values of its only node, and of nodes and states that are not there.
+    let (status, values) = explorer.get("values/1/0");
+    assert!(status == 200 && values.contains("\"80\"") && !values.contains("hunter22"), "{status} {values}");
+    let others = ["values/1/1", "values/2/0", "values/1/x", "values/1", "values/"];
+    assert_eq!(others.map(|name| explorer.get(name).0), [404, 409, 404, 404, 404]);
 
     // A value, a comment that moves values, a class that no node has, and a broken node.
     let edits = [
@@ -98,7 +103,7 @@ fn the_page_has_a_new_state_when_files_change() {
     for (file, text) in edits {
         write(&place.path().join(file), text);
         state = explorer.state_after(&state);
-        assert!(explorer.get("").1.contains(&format!("const shown = \"{state}\"")), "{file}");
+        assert!(explorer.get("").1.contains(&format!("data-state=\"{state}\"")), "{file}");
     }
     // Without a folder of nodes there is an error to read, and then the page again.
     fs::rename(place.path().join("nodes"), place.path().join("other")).unwrap();
@@ -108,7 +113,7 @@ fn the_page_has_a_new_state_when_files_change() {
         status == 200
             && page.contains("directory-not-found")
             && page.contains("<style>")
-            && page.contains("const shown"),
+            && page.contains("data-state="),
         "{page}"
     );
     fs::rename(place.path().join("other"), place.path().join("nodes")).unwrap();

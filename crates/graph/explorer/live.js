@@ -1,7 +1,7 @@
 // Asks the server of this page whether the inventory changed, and then loads the page again. The address keeps
 // the state of the page. A server that does not answer twice in a row has ended, and the page says so.
 (async () => {
-  const shown = "{{state}}";
+  const shown = document.currentScript.dataset.state;
   const line = document.createElement("p");
   [line.id, line.hidden] = ["ended", true];
   line.setAttribute("role", "status");

@@ -11,6 +11,6 @@ mod page;
 mod picture;
 mod tables;
 
-pub use page::{PageData, PageOptions, PageState, data, error_html, html, page_state};
+pub use page::{PageData, PageOptions, PageState, data, error_html, html, node_values, page_state};
 pub use picture::{dot, mermaid};
 pub use reclass_analysis::inclusions::{Graph, graph};

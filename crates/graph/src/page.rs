@@ -1,8 +1,9 @@
 //! Writes the graph as one HTML file that needs neither server nor network: the explorer.
 //!
-//! The data is in two elements, compressed: an overview, which the page shows at once, and the values of all
-//! nodes. The script inserts texts as text only, so a text of an inventory cannot become markup or code. A policy
-//! in the page forbids all connections.
+//! The data is in two elements, compressed: an overview, which the page shows at once, and the values of all files
+//! and nodes. A page of many nodes has no values of nodes: those of one node come from the server of the page when
+//! a reader asks for them ([`node_values`]). The script inserts texts as text only, so a text of an inventory cannot
+//! become markup or code. A policy in the page forbids all connections but those to its server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use reclass::parts::output::brief::brief;
 use reclass::parts::output::redact::Redaction;
 use reclass::parts::output::report::{Finding, Level, to_json_line};
 use reclass::parts::storage::git::WorkTree;
-use reclass_analysis::explain::{Branches, ExplainedLeaves, LeavesByPrefix, export_leaves};
+use reclass_analysis::explain::{ExplainedLeaf, ExplainedLeaves, leaves};
 use reclass_analysis::inclusions::{ByName, FileKind, Graph, chosen, of_nodes};
 use reclass_analysis::lint::rule;
 use reclass_analysis::schema::Schemas;
@@ -84,6 +85,8 @@ struct Overview {
     whole: bool,
     /// The number of nodes: the first files.
     nodes: usize,
+    /// Whether the values of the nodes are in the page.
+    held: bool,
     files: Vec<FileRow>,
     /// The classes of nodes: nodes with the same classes share a row.
     kinds: NumberedTable<Kind>,
@@ -150,12 +153,12 @@ type PagePosition = (Option<usize>, u32, u32);
 /// or export, and whether it is an export.
 type FindingRow = (usize, String, Option<usize>, u32, u32, usize, &'static str, Option<String>, bool);
 
-/// The values of all nodes.
-#[derive(Serialize)]
+/// The values of files and nodes.
+#[derive(Default, Serialize)]
 struct Values {
     #[serde(flatten)]
     tables: Tables,
-    /// The containers of each node: parameters and exports.
+    /// The containers of each node: parameters and exports. Empty if the values of the nodes are not here.
     roots: Vec<(Option<usize>, Option<usize>)>,
     /// By file.
     sets: Vec<SetValues>,
@@ -182,9 +185,13 @@ type MergeOption = (usize, String, String, Option<usize>);
 pub struct PageData {
     /// Names, classes, findings: what the page shows at once.
     pub overview: String,
-    /// The values of all nodes and files.
+    /// The values of all files, and of the nodes if they are few.
     pub values: String,
 }
+
+/// The most nodes whose values are in the page. The values of more would fill the memory of a browser, and most of
+/// them nobody looks at.
+const MOST_NODES: usize = 300;
 
 /// The data of the page of the nodes that match the globs. Secrets are hidden.
 pub fn data(
@@ -193,17 +200,41 @@ pub fn data(
     redaction: &Redaction,
     options: &PageOptions,
 ) -> Result<PageData> {
+    made(inventory, globs, redaction, |maker| {
+        let (overview, values) = maker.make(options, globs.is_empty());
+        PageData { overview: to_json_line(&overview), values: to_json_line(&values) }
+    })
+}
+
+/// The values of the node with this number in that page, as JSON; `None` if there is none. Secrets are hidden.
+pub fn node_values(
+    inventory: &Inventory,
+    globs: &[String],
+    redaction: &Redaction,
+    node: usize,
+) -> Result<Option<String>> {
+    made(inventory, globs, redaction, |maker| {
+        let node = maker.chosen.get(node)?;
+        let mut tables = maker.tables(&maker.paths());
+        let leaves = node_leaves(maker.computation, node, maker.redaction);
+        let roots = vec![roots(&mut tables, maker.computation, &leaves)];
+        Some(to_json_line(&Values { tables, roots, ..Values::default() }))
+    })
+}
+
+/// What is made of the nodes that match the globs.
+fn made<T>(
+    inventory: &Inventory,
+    globs: &[String],
+    redaction: &Redaction,
+    make: impl Fn(&Maker<'_>) -> T,
+) -> Result<T> {
     inventory.inspect(|computation| {
         let names = chosen_nodes(computation.catalog, globs)?;
         let survey = Survey::of(computation);
         let chosen = chosen(&survey, &names);
         let graph = of_nodes(&survey, &chosen, globs.is_empty());
-        let (overview, values) = Maker { computation, survey: &survey, redaction, graph: &graph }.make(
-            &chosen,
-            options,
-            globs.is_empty(),
-        );
-        Ok(PageData { overview: to_json_line(&overview), values: to_json_line(&values) })
+        Ok(make(&Maker { computation, survey: &survey, redaction, graph: &graph, chosen: &chosen }))
     })?
 }
 
@@ -256,14 +287,11 @@ pub fn error_html(text: &str, state: u64) -> String {
 
 /// The element that loads the page of a server again when the state of the inventory has another number.
 fn live_script(state: u64) -> String {
-    format!("<script>\n{}</script>", LIVE.replace("{{state}}", &state.to_string()))
+    format!("<script data-state=\"{state}\">\n{LIVE}</script>")
 }
 
 /// The level of compression: the highest one takes three times as long for two hundredths of the size.
 const DEFLATE_LEVEL: u8 = 6;
-
-/// Number of nodes whose leaves are in memory at once.
-const NODES_AT_ONCE: usize = 128;
 
 /// Makes the data of a page.
 struct Maker<'a> {
@@ -271,76 +299,100 @@ struct Maker<'a> {
     survey: &'a Survey,
     redaction: &'a Redaction,
     graph: &'a Graph,
+    chosen: &'a [&'a Surveyed],
 }
 
 /// The leaves of a node: parameters and exports, and its faults.
+#[derive(Default)]
 struct NodeLeaves {
-    parameters: Branches,
-    exports: Branches,
+    parameters: Vec<ExplainedLeaf>,
+    exports: Vec<ExplainedLeaf>,
     faults: Vec<Fault>,
 }
 
+/// The containers of a node: parameters and exports.
+fn roots(
+    tables: &mut Tables,
+    computation: &Computation<'_>,
+    leaves: &NodeLeaves,
+) -> (Option<usize>, Option<usize>) {
+    (
+        tables.tree(computation, LeafSection::Parameters, &leaves.parameters),
+        tables.tree(computation, LeafSection::Exports, &leaves.exports),
+    )
+}
+
 impl Maker<'_> {
-    fn make(&self, chosen: &[&Surveyed], options: &PageOptions, whole: bool) -> (Overview, Values) {
-        let (computation, graph) = (self.computation, self.graph);
+    /// The numbers of the files, by path.
+    fn paths(&self) -> FxHashMap<Arc<str>, usize> {
+        let paths = self.graph.files.iter().zip(0..);
+        paths.filter_map(|(file, at)| Some((file.file.as_deref()?.into(), at))).collect()
+    }
+
+    /// Empty tables for the files and nodes of the page.
+    fn tables(&self, paths: &FxHashMap<Arc<str>, usize>) -> Tables {
+        let nodes = self.chosen.iter().zip(0..).map(|(node, at)| (node.name.clone(), at)).collect();
+        Tables::new(self.computation.settings, paths.clone(), nodes, self.redaction)
+    }
+
+    fn make(&self, options: &PageOptions, whole: bool) -> (Overview, Values) {
+        let (computation, graph, chosen) = (self.computation, self.graph, self.chosen);
         let numbers: FxHashMap<(FileKind, &str), usize> =
             graph.files.iter().zip(0..).map(|(file, at)| ((file.kind, &*file.name), at)).collect();
         let class = |name: &Text| numbers.get(&(FileKind::Class, &**name)).copied();
-        let paths = graph.files.iter().zip(0..);
-        let paths: FxHashMap<Arc<str>, usize> =
-            paths.filter_map(|(file, at)| Some((file.file.as_deref()?.into(), at))).collect();
-        let nodes = chosen.iter().zip(0..).map(|(node, at)| (node.name.clone(), at)).collect();
-        let mut tables = Tables::new(computation.settings, paths.clone(), nodes, self.redaction);
+        let paths = self.paths();
+        let mut tables = self.tables(&paths);
         let position = |site: Option<&Site>| {
             let file = site.and_then(|site| paths.get(&site.path)).copied();
             (file, site.map_or(0, |site| site.line), site.map_or(0, |site| site.column))
         };
 
+        let held = chosen.len() <= MOST_NODES;
+        let count = WorkCount::begin(WorkUnit::Nodes, chosen.len());
+        let context = computation.context();
+        let found = parallel::each(
+            computation.settings.threads,
+            chosen,
+            || context.computation(),
+            |computation, node| {
+                let leaves = if held {
+                    node_leaves(computation, node, self.redaction)
+                } else {
+                    NodeLeaves { faults: node_faults(computation, node), ..NodeLeaves::default() }
+                };
+                if let Some(count) = &count {
+                    count.step();
+                }
+                leaves
+            },
+            |_| false,
+        );
+        drop(count);
         let mut kinds = NumberedTable::default();
         let mut facts = Vec::new();
-        let mut roots = Vec::new();
-        let shared = LeavesByPrefix::of(chosen.iter().filter_map(|node| Some(&**node.layers.as_ref().ok()?)));
-        let count = WorkCount::begin(WorkUnit::Nodes, chosen.len());
-        for some in chosen.chunks(NODES_AT_ONCE) {
-            let context = computation.context();
-            let found = parallel::each(
-                computation.settings.threads,
-                some,
-                || context.computation(),
-                |computation, node| {
-                    let leaves = node_leaves(computation, node, &shared, self.redaction);
-                    if let Some(count) = &count {
-                        count.step();
-                    }
-                    leaves
-                },
-                |_| false,
-            );
-            for (node, found) in some.iter().zip(found) {
-                roots.push((
-                    tables.tree(computation, LeafSection::Parameters, found.parameters),
-                    tables.tree(computation, LeafSection::Exports, found.exports),
-                ));
-                let problem = |fault: &Fault| {
-                    let (file, line, column) = position(fault.site.as_ref());
-                    PageProblem { code: fault.code(), message: sentence(fault), file, line, column }
-                };
-                let vertex = numbers.get(&(FileKind::Node, &*node.name)).and_then(|at| graph.files.get(*at));
-                let mapped = vertex.iter().flat_map(|vertex| &vertex.mapped);
-                let mapped = mapped.filter_map(|(mapping, name)| Some((mapping.clone(), class(name)?)));
-                facts.push(PageNode {
-                    kind: node.layers.is_ok().then(|| kinds.number(kind(node, &class))),
-                    environment: Some(node.environment())
-                        .filter(|value| *value != Value::Null)
-                        .as_ref()
-                        .map_or_else(String::new, brief),
-                    applications: node.applications(),
-                    mapped: mapped.collect(),
-                    problems: found.faults.iter().map(problem).collect(),
-                });
+        let mut all_roots = Vec::new();
+        for (node, found) in chosen.iter().zip(found) {
+            if held {
+                all_roots.push(roots(&mut tables, computation, &found));
             }
+            let problem = |fault: &Fault| {
+                let (file, line, column) = position(fault.site.as_ref());
+                PageProblem { code: fault.code(), message: sentence(fault), file, line, column }
+            };
+            let vertex = numbers.get(&(FileKind::Node, &*node.name)).and_then(|at| graph.files.get(*at));
+            let mapped = vertex.iter().flat_map(|vertex| &vertex.mapped);
+            let mapped = mapped.filter_map(|(mapping, name)| Some((mapping.clone(), class(name)?)));
+            facts.push(PageNode {
+                kind: node.layers.is_ok().then(|| kinds.number(kind(node, &class))),
+                environment: Some(node.environment())
+                    .filter(|value| *value != Value::Null)
+                    .as_ref()
+                    .map_or_else(String::new, brief),
+                applications: node.applications(),
+                mapped: mapped.collect(),
+                problems: found.faults.iter().map(problem).collect(),
+            });
         }
-        drop(count);
 
         let by_name = ByName::of(self.survey);
         let (sets, references) = self.of_files(&mut tables, &by_name);
@@ -374,12 +426,13 @@ impl Maker<'_> {
             delimiter: computation.settings.delimiter.to_string(),
             whole,
             nodes: chosen.len(),
+            held,
             kinds,
             facts,
             rules,
             findings,
         };
-        (overview, Values { tables, roots, sets, references, merge_options, schemas })
+        (overview, Values { tables, roots: all_roots, sets, references, merge_options, schemas })
     }
 
     /// The values that each file sets, and its references.
@@ -495,38 +548,36 @@ impl Maker<'_> {
 }
 
 /// The leaves of one node.
-fn node_leaves(
-    computation: &Computation<'_>,
-    node: &Surveyed,
-    shared: &LeavesByPrefix,
-    redaction: &Redaction,
-) -> NodeLeaves {
-    let layers = match &node.layers {
-        Ok(layers) => layers,
-        Err(error) => {
-            let faults = error.faults().to_vec();
-            return NodeLeaves { parameters: Vec::new(), exports: Vec::new(), faults };
-        }
+fn node_leaves(computation: &Computation<'_>, node: &Surveyed, redaction: &Redaction) -> NodeLeaves {
+    let Ok(layers) = &node.layers else {
+        return NodeLeaves { faults: node_faults(computation, node), ..NodeLeaves::default() };
     };
     let mut faults = Vec::new();
     let mut is_wrong = false;
-    let mut branches = |found: Result<ExplainedLeaves>| match found {
-        Ok(found) => {
-            is_wrong |= found.fault.is_some();
-            found.branches
+    let mut found = |exports: bool| match leaves(computation, layers, exports, redaction) {
+        Ok(ExplainedLeaves { leaves, fault }) => {
+            is_wrong |= fault.is_some();
+            leaves
         }
         Err(error) => {
             faults.extend(error.into_faults());
             Vec::new()
         }
     };
-    let parameters = branches(shared.explain(computation, layers, redaction));
-    let exports = branches(export_leaves(computation, layers, redaction));
-    if is_wrong && let Err(error) = computation.answer(NodeRequest::plain(&node.name)) {
-        // All of them, as a minion gets them.
-        faults.extend(error.into_faults());
+    let (parameters, exports) = (found(false), found(true));
+    if is_wrong {
+        faults.extend(node_faults(computation, node));
     }
     NodeLeaves { parameters, exports, faults }
+}
+
+/// All faults of a node, as a minion gets them.
+fn node_faults(computation: &Computation<'_>, node: &Surveyed) -> Vec<Fault> {
+    match &node.layers {
+        Ok(_) => computation.answer(NodeRequest::plain(&node.name)).err().map(Error::into_faults),
+        Err(error) => Some(error.faults().to_vec()),
+    }
+    .unwrap_or_default()
 }
 
 /// The classes of a node that can be linearized.

@@ -15,7 +15,7 @@ use reclass::parts::model::slot::Slot;
 use reclass::parts::model::template::{self, Parsed, Part, Template};
 use reclass::parts::output::brief::{brief, whole};
 use reclass::parts::output::redact::Redaction;
-use reclass_analysis::explain::{Branches, ExplainedLeaf, LayerStep, Leaf, LeafBranch, default_layer};
+use reclass_analysis::explain::{ExplainedLeaf, LayerStep, Leaf, default_layer};
 use reclass_base::error::inert;
 use reclass_base::path::join_path;
 use reclass_base::settings::Settings;
@@ -80,8 +80,7 @@ struct Extra {
 /// A leaf: path, value, written, place, steps, extra. Zero means that there is none.
 type LeafRow = [usize; 6];
 
-/// Everything about values, with numbers in place of repetitions. The fields are columns where that compresses
-/// better.
+/// Everything about values, with numbers in place of repetitions.
 #[derive(Default, Debug, Serialize)]
 pub(super) struct Tables {
     /// The number of the parent and the rest of the text. The first two are the roots of the sections.
@@ -96,12 +95,9 @@ pub(super) struct Tables {
     steps: NumberedTable<Vec<StepRow>>,
     extras: NumberedTable<Extra>,
     answers: NumberedTable<Vec<usize>>,
-    /// By column, each number as the difference to the one before.
-    #[serde(serialize_with = "columns")]
     leaves: NumberedTable<LeafRow>,
-    /// The children of a container: twice the number of a leaf, or of a container plus one, as the difference
-    /// to the child before.
-    containers: NumberedTable<Vec<i64>>,
+    /// The children of a container: twice the number of a leaf, or of a container plus one.
+    containers: NumberedTable<Vec<usize>>,
     #[serde(skip)]
     known: Known,
     #[serde(skip)]
@@ -257,42 +253,31 @@ impl Tables {
         })
     }
 
-    /// The number of the container with these branches; `None` if there are none.
+    /// The number of the container with these leaves; `None` if there are none.
     pub(super) fn tree(
         &mut self,
         computation: &Computation<'_>,
         section: LeafSection,
-        branches: Branches,
+        leaves: &[ExplainedLeaf],
     ) -> Option<usize> {
-        (!branches.is_empty()).then(|| self.container(computation, section, branches))
+        (!leaves.is_empty()).then(|| self.container(computation, section, leaves, 0))
     }
 
+    /// The number of the container with these leaves, whose paths have this number of keys in common.
     fn container(
         &mut self,
         computation: &Computation<'_>,
         section: LeafSection,
-        branches: Branches,
+        leaves: &[ExplainedLeaf],
+        depth: usize,
     ) -> usize {
-        let mut before = 0;
-        let row = branches.into_iter().map(|(_, branch)| {
-            let child = self.branch(computation, section, branch);
-            let difference = child - before;
-            before = child;
-            difference
+        let groups = leaves.chunk_by(|one, next| one.leaf.path.get(depth) == next.leaf.path.get(depth));
+        let row = groups.map(|group| match group {
+            [leaf] if leaf.leaf.path.len() == depth + 1 => self.leaf(computation, section, leaf) * 2,
+            _ => grow(|| self.container(computation, section, group, depth + 1)) * 2 + 1,
         });
         let row = row.collect();
         self.containers.number(row)
-    }
-
-    fn branch(&mut self, computation: &Computation<'_>, section: LeafSection, branch: LeafBranch) -> i64 {
-        let number = match branch {
-            LeafBranch::Leaf(leaf) => self.leaf(computation, section, &leaf) * 2,
-            LeafBranch::Inner(branches) => grow(|| self.container(computation, section, branches)) * 2 + 1,
-            LeafBranch::Shared(shared) => {
-                return shared.number(|branch| self.branch(computation, section, branch));
-            }
-        };
-        i64::try_from(number).unwrap_or(i64::MAX)
     }
 
     fn leaf(&mut self, computation: &Computation<'_>, section: LeafSection, leaf: &ExplainedLeaf) -> usize {
@@ -351,21 +336,6 @@ impl Tables {
         let reason = option.or_else(|| step.setting.map(str::to_owned));
         (step.effect.name(), u8::from(step.counts), place, written, number, prefix, reason)
     }
-}
-
-/// Writes the columns of rows: numbers beside each other are close, so their differences compress well.
-fn columns<S: Serializer>(rows: &NumberedTable<LeafRow>, serializer: S) -> Result<S::Ok, S::Error> {
-    let column = |at: usize| {
-        let mut before = 0;
-        let numbers = rows.0.iter().map(move |row| {
-            let number = i64::try_from(row[at]).unwrap_or(i64::MAX);
-            let difference = number - before;
-            before = number;
-            difference
-        });
-        numbers.collect::<Vec<i64>>()
-    };
-    serializer.collect_seq((0..LeafRow::default().len()).map(column))
 }
 
 /// The text of a value: a scalar or flow style, or the lines of a text with several.

@@ -75,11 +75,6 @@ impl Budget {
             && self.take_value(leaf.written.as_ref())
     }
 
-    /// What was taken from the budget.
-    pub fn taken(&self) -> usize {
-        self.limit - self.remaining.get()
-    }
-
     /// Takes the cost of a step without the traces of its references.
     pub fn take_step(&self, step: &Step) -> bool {
         let references = EACH * (step.references.len() + step.answers.len());

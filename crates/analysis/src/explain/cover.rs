@@ -105,14 +105,14 @@ impl TraceCover<'_> {
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
     }
 
-    /// Hides the values and texts that differ without the secrets. Returns the index of each one's counterpart.
+    /// Hides the values and texts that differ without the secrets.
     pub(super) fn cover_parts<'p>(
         &self,
         parts: impl Iterator<Item = PartToCover<'p>>,
         without: &[PartWithout<'_>],
-    ) -> Vec<Option<usize>> {
+    ) {
         let mut by_path: Option<FxHashMap<&[Key], usize>> = None;
-        let mut cover = |(at, part): (usize, PartToCover<'p>)| {
+        for (at, part) in parts.enumerate() {
             let path = part.path;
             let counterpart = Some(at).filter(|at| without.get(*at).is_some_and(|other| other.path == path));
             let counterpart = counterpart.or_else(|| {
@@ -130,9 +130,7 @@ impl TraceCover<'_> {
                 let without = other.and_then(|other| other.via.get(at).copied());
                 *written = self.0.written_unchanged(written, without);
             }
-            counterpart
-        };
-        parts.enumerate().map(&mut cover).collect()
+        }
     }
 
     fn cover_references(&self, references: &mut [ReferenceTrace], without: Option<&[ReferenceTrace]>) {

@@ -263,8 +263,6 @@ pub struct Leaf {
     pub list: Option<usize>,
     /// The references to the containers around it, outermost first: what is written, and where.
     pub via: Vec<(Value, Origin)>,
-    /// Whether it depends on the node's own paths, if these are marked.
-    pub own: bool,
 }
 
 /// A reference whose value is a container.

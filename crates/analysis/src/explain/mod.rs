@@ -43,7 +43,7 @@ pub use data::{
 };
 use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, traces, values_without};
-pub use leaves::{Branches, ExplainedLeaf, ExplainedLeaves, LeafBranch, LeavesByPrefix, export_leaves};
+pub use leaves::{ExplainedLeaf, ExplainedLeaves, leaves};
 pub use parts::default_layer;
 pub use place::ValuePlaces;
 pub use reclass::parts::evaluate::{Effect, ItemEffect};

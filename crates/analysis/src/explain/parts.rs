@@ -1,6 +1,5 @@
 //! Splits a container into its leaves and items, each with its place.
 
-use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -63,7 +62,7 @@ impl Explainer<'_> {
             return parts;
         }
         let mut walk = LeafWalk { path, ..LeafWalk::default() };
-        self.collect(found, false, &mut walk);
+        self.collect(found, &mut walk);
         walk.leaves.into_iter().map(|leaf| self.part(leaf)).collect()
     }
 
@@ -76,27 +75,16 @@ impl Explainer<'_> {
         ValuePart { path: self.key_path(&path), value, written, place, via: via.collect() }
     }
 
-    /// The leaves at a path of the section that leads through written mappings.
-    pub(super) fn leaves_at(&mut self, path: &[Key]) -> Vec<Leaf> {
-        let mut walk = LeafWalk { path: path.to_vec(), ..LeafWalk::default() };
-        let mut map = self.section().merged.clone();
-        for (at, key) in path.iter().enumerate() {
-            walk.enclosing.insert(Arc::as_ptr(&map) as usize);
-            self.evaluator.use_entry(&map, key);
-            match map.entries.get(key).cloned() {
-                Some(slot) if at + 1 == path.len() => self.collect_slot(&slot, false, &mut walk),
-                Some(Slot::Map(inner)) => map = inner,
-                _ => break,
-            }
-        }
-        if path.is_empty() {
-            self.collect(&Whnf::Map(map).into(), false, &mut walk);
-        }
+    /// All leaves of the section.
+    pub(super) fn leaves(&mut self) -> Vec<Leaf> {
+        let mut walk = LeafWalk::default();
+        let map = self.section().merged.clone();
+        self.collect(&Whnf::Map(map).into(), &mut walk);
         walk.leaves
     }
 
-    /// Collects the leaves of a container; `own` is whether it depends on the node's own paths.
-    fn collect(&mut self, found: &Found, own: bool, walk: &mut LeafWalk) {
+    /// Collects the leaves of a container.
+    fn collect(&mut self, found: &Found, walk: &mut LeafWalk) {
         let address = found.whnf.address();
         if address.is_some_and(|address| !walk.enclosing.insert(address)) {
             return;
@@ -106,11 +94,8 @@ impl Explainer<'_> {
             if self.budget.is_full() {
                 break;
             }
-            if let Whnf::Map(map) = &found.whnf {
-                self.evaluator.use_entry(map, &key);
-            }
             walk.path.push(key);
-            self.collect_slot(slot, own, walk);
+            self.collect_slot(slot, walk);
             walk.path.pop();
         }
         if let Some(address) = address {
@@ -119,7 +104,7 @@ impl Explainer<'_> {
     }
 
     /// Collects the leaves of a slot at the path of the walk.
-    fn collect_slot(&mut self, slot: &Slot, own: bool, walk: &mut LeafWalk) {
+    fn collect_slot(&mut self, slot: &Slot, walk: &mut LeafWalk) {
         let winner = slot.winner();
         let before = self.evaluator.faults.len();
         let whnf = self.evaluator.whnf(slot).ok();
@@ -128,10 +113,9 @@ impl Explainer<'_> {
             let before = walk.via.len();
             let via = self.container_references(slot);
             walk.via.extend(via);
-            let own = own | self.evaluator.take_own();
             let list = walk.list;
             walk.list = list.or_else(|| matches!(whnf.whnf, Whnf::List(_)).then_some(walk.path.len()));
-            grow(|| self.collect(whnf, own, walk));
+            grow(|| self.collect(whnf, walk));
             walk.list = list;
             walk.via.truncate(before);
             return;
@@ -145,7 +129,6 @@ impl Explainer<'_> {
             origin: winner.origin(),
             list: walk.list,
             via: walk.via.iter().filter_map(|one| one.of(winner.origin())).collect(),
-            own: own | self.evaluator.take_own(),
         };
         self.budget.take_leaf(&leaf, |origin| self.places.links(origin));
         walk.leaves.push(leaf);

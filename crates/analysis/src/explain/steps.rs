@@ -106,8 +106,6 @@ pub(super) struct Folded {
     runs: Vec<Run>,
     /// Whether they are one mapping, to which each layer adds.
     plain: bool,
-    /// Whether they depend on the node's own paths, if these are marked.
-    own: bool,
     /// By run, the values of the layers for the keys that were not folded yet.
     sources: RefCell<FxHashMap<usize, FxHashMap<Key, Vec<LayerValue>>>>,
     /// Cached folds of the keys of these values.
@@ -532,7 +530,6 @@ impl<'a> Explainer<'a> {
             steps,
             runs,
             plain,
-            own: false,
             sources: RefCell::default(),
             keys: RefCell::default(),
         })
@@ -543,15 +540,9 @@ impl<'a> Explainer<'a> {
     fn fold_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let place = (run, key.clone());
         if let Some(inner) = folded.keys.borrow().get(&place) {
-            self.evaluator.use_own(inner.as_ref().is_some_and(|inner| inner.own));
             return inner.clone();
         }
-        let before = self.evaluator.take_own();
-        let mut inner = self.fold_new_key(folded, run, key);
-        if let Some(inner) = inner.as_mut().and_then(Rc::get_mut) {
-            inner.own = self.evaluator.take_own();
-            self.evaluator.use_own(before | inner.own);
-        }
+        let inner = self.fold_new_key(folded, run, key);
         folded.keys.borrow_mut().insert(place, inner.clone());
         inner
     }

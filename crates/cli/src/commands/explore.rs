@@ -14,7 +14,7 @@ use clap::{Arg, Command, value_parser};
 use http_net::blocking::{Server, ServerConfig};
 use http_net::{Limits, Method, RequestHead, Response};
 use reclass::error::{Result, concise};
-use reclass_graph::{PageState, error_html, page_state};
+use reclass_graph::{PageState, error_html, node_values, page_state};
 
 use crate::commands::graph;
 use crate::commands::verb::{Answering, OpenInvocation, Verb, flag, node_globs, usage};
@@ -138,6 +138,7 @@ fn refusal(request: &RequestHead<'_>, folder: &str) -> std::result::Result<PageA
 
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
 
 /// The pages of the server.
 struct Pages<'a> {
@@ -163,7 +164,23 @@ impl Pages<'_> {
                 self.update();
                 (200, TEXT, self.number.to_string())
             }
-            _ => (404, TEXT, "there is nothing here".into()),
+            _ => self.values(name).unwrap_or_else(|| (404, TEXT, "there is nothing here".into())),
+        }
+    }
+
+    /// The values of a node: `values/STATE/NUMBER`, with the number that it has in the page of this state. `None` if
+    /// the page has no such node.
+    fn values(&mut self, name: &str) -> Option<PageAnswer> {
+        let (state, node) = name.strip_prefix("values/")?.split_once('/')?;
+        let node = node.parse().ok()?;
+        self.update();
+        if state != self.number.to_string() {
+            return Some((409, TEXT, "the inventory has changed".into()));
+        }
+        let (inventory, redaction) = (&self.question.inventory, self.question.redaction());
+        match node_values(inventory, &self.nodes, &redaction, node) {
+            Ok(values) => Some((200, JSON, values?)),
+            Err(error) => Some((500, TEXT, terminal::hidden(&concise(&error)))),
         }
     }
 

@@ -11,7 +11,7 @@ export type Finding = [rule: number, message: string, file: number | null, line:
   level: Level, path: string | null, isExport: boolean];
 export interface Overview {
   name: string; folder: string; date: string; revision: string | null; changed: boolean; inside: string;
-  link: string | null; delimiter: string; whole: boolean; nodes: number; files: FileRow[];
+  link: string | null; delimiter: string; whole: boolean; nodes: number; held: boolean; files: FileRow[];
   kinds: { merged: number[]; included: [number, number][] }[]; facts: NodeFacts[];
   rules: { code: string; level: Level; about: string; text: string }[]; findings: Finding[];
 }
@@ -117,7 +117,7 @@ export class Inventory {
 
 export interface Leaf { id: number; path: number; value: number; written: number; place: number; steps: number; extra: number }
 
-/** The values of all nodes. */
+/** The values of files and nodes. */
 export class Values {
   readonly pathText: string[] = [];
   readonly pathLast: string[] = [];
@@ -147,26 +147,22 @@ export class Values {
       if (siblings) siblings.push(at);
       else this.pathChildren.set(parent, [at]);
     });
-    this.leaf = raw.leaves.map((column) => {
-      const numbers = new Int32Array(column.length);
-      let before = 0;
-      column.forEach((difference, at) => { before += difference; numbers[at] = before; });
-      return numbers;
-    });
-    this.leaves = this.leaf[0].length;
+    this.leaves = raw.leaves.length;
+    this.leaf = [0, 1, 2, 3, 4, 5].map((column) => Int32Array.from(raw.leaves, (row) => row[column]));
     this.start = new Int32Array(raw.containers.length + 1);
     raw.containers.forEach((row, at) => { this.start[at + 1] = this.start[at] + row.length; });
     this.children = new Int32Array(this.start[raw.containers.length]);
     this.containerPath = new Int32Array(raw.containers.length);
     raw.containers.forEach((row, at) => {
-      let before = 0;
-      row.forEach((difference, index) => { before += difference; this.children[this.start[at] + index] = before; });
+      this.children.set(row, this.start[at]);
       this.containerPath[at] = paths[this.childPath(this.children[this.start[at]])][0];
     });
     raw.containers = [];
     raw.leaves = [];
   }
 
+  /** The containers of a node: parameters and exports. */
+  roots(node: number): [number | null, number | null] { return this.raw.roots[node] ?? [null, null]; }
   private childPath(child: number): number {
     return child % 2 === 0 ? this.leaf[0][child / 2] : this.containerPath[(child - 1) / 2];
   }
@@ -191,7 +187,7 @@ export class Values {
   at(node: number, path: number): { leaf: number } | { container: number } | undefined {
     const wanted: number[] = [];
     for (let one = path; one > 1; one = this.parent(one)) wanted.unshift(one);
-    let container = this.raw.roots[node][this.section[path]];
+    let container = this.roots(node)[this.section[path]];
     for (let depth = 0; container !== null && depth < wanted.length; depth++) {
       let found: number | undefined;
       for (let at = this.start[container]; at < this.start[container + 1]; at++) {
@@ -275,3 +271,16 @@ export class Values {
 
 export async function overview(): Promise<Inventory> { return new Inventory(await unpack("overview")); }
 export async function values(delimiter: string): Promise<Values> { return new Values(await unpack("values"), delimiter); }
+
+/** The number of the state that the page shows, if it comes from a server. */
+export function served(): string | undefined { return document.querySelector<HTMLElement>("script[data-state]")?.dataset.state; }
+
+/** The values of one node, from the server of the page. */
+export async function valuesOf(node: number, delimiter: string): Promise<Values> {
+  const answer = await fetch(`values/${served()}/${node}`);
+  if (!answer.ok) throw new Error(await answer.text());
+  const raw: RawValues = await answer.json();
+  const roots: RawValues["roots"] = [];
+  [roots[node]] = raw.roots;
+  return new Values({ ...raw, roots }, delimiter);
+}

@@ -5,7 +5,7 @@ import { overview, values } from "./data";
 import { breakable, type Child, count, h } from "./dom";
 import { type Hits, Index, marked, query, total } from "./search";
 import { Settings } from "./settings";
-import { NOT_FOUND, Views } from "./views";
+import { notFound, Views } from "./views";
 
 /** Results of each kind below the search field. */
 const SUGGESTED = 6;
@@ -33,6 +33,7 @@ async function start(): Promise<void> {
     main, h("footer", null, h("a", { href: "#about" }, "About this page, and the licences of its libraries")));
 
   settings.changed = () => show();
+  views.again = () => { if (parse(location.hash).page === "node") show(); };
 
   let places = new Map<string, number>();
   let current = "";
@@ -92,7 +93,7 @@ async function start(): Promise<void> {
       [hits.values.length + hits.own.length, "value", "values"], [hits.written.length, "text in files", "texts in files"]];
     if (all > found.length) found.push(option("all", address("search", search.value.trim()), `all ${all.toLocaleString("en")} results`,
       kinds.filter(([number]) => number > 0).map(([number, one, many]) => count(number, one, many)).join(", ")));
-    if (all === 0) found.push(h("div", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, data ? "0 found. " + NOT_FOUND : "The values are not read yet"));
+    if (all === 0) found.push(h("div", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, data ? "0 found. " + notFound(o) : "The values are not read yet"));
     found.forEach((row, at) => { row.id = "option-" + at; });
     options.replaceChildren(...found);
     options.hidden = false;

@@ -74,7 +74,7 @@ export function reachOf(inventory: Inventory, data: Values, file: number): Reach
       if (how === "query") asking.add(node);
     };
     let waiting: number[] = [];
-    for (const root of raw.roots[node]) {
+    for (const root of data.roots(node)) {
       data.walk(root, (leaf) => {
         const by = isSet[leaf] ? undefined : query(leaf);
         if (isSet[leaf]) put(leaf, "set");

@@ -115,7 +115,7 @@ export class Index {
     const [paths, values] = this.data.leaf;
     for (const node of partly) {
       const rest = numbers.filter((word) => !inName[word][node]);
-      for (const root of this.data.raw.roots[node]) {
+      for (const root of this.data.roots(node)) {
         this.data.walk(root, (leaf) => {
           if (rest.every((word) => inPath[word][paths[leaf]] || inValue[word][values[leaf]])) hits.own.push([node, paths[leaf], values[leaf]]);
         });

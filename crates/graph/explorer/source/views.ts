@@ -2,7 +2,7 @@
 
 import { type Address, address } from "./address";
 import { Aggregator } from "./boxes";
-import type { Edge, Leaf, Values } from "./data";
+import { type Edge, type Leaf, type Overview, served, type Values, valuesOf } from "./data";
 import { add, breakable, type Child, count, h, inline, prose } from "./dom";
 import { Drawing } from "./drawing";
 import { LEVELS } from "./parts";
@@ -13,7 +13,10 @@ import { type Row, table } from "./table";
 declare const LICENCES: Record<string, string>;
 
 /** What helps when a search finds nothing. */
-export const NOT_FOUND = "Each word must be in the same name, or in the same parameter with its value, its node and its file. Try fewer words, or a part of a word.";
+export function notFound(o: Overview): string {
+  return "Each word must be in the same name, or in the same parameter with its value, its node and its file. Try fewer words, or a part of a word."
+    + (o.held ? "" : " Values of nodes are not searched, because the page has too many nodes.");
+}
 /** Rows of the tables of a class that are shown at once. */
 const FEW_ROWS = 10;
 /** Values of a class that are shown at once. */
@@ -21,6 +24,10 @@ const FEW_VALUES = 25;
 
 export class Views extends Drawing {
   index: Index | undefined;
+  /** Called when values of a node have come. */
+  again: () => void = () => {};
+  /** The values that the server sent by node, or the reason why it did not. */
+  private readonly sent = new Map<number, Values | string | undefined>();
 
   /** The content of an address. */
   show(at: Address): { title: string; content: HTMLElement } {
@@ -164,7 +171,8 @@ export class Views extends Drawing {
     const { o } = inventory;
     const facts = o.facts[node];
     const name = inventory.name(node);
-    const roots = data?.raw.roots[node] ?? [null, null];
+    const values = this.valuesOf(node);
+    const roots = typeof values === "object" ? values.roots(node) : [null, null];
     const askers = data?.askers(node) ?? [];
     add(content, [h("h1", null, h("span", { class: "kind" }, "node"), " ", breakable(name)),
       h("p", { class: "faint" }, this.place(node, 0, 0), facts.environment && [" · environment ", h("a", { href: "#" + address("nodes", "", { environment: facts.environment }) }, facts.environment)],
@@ -182,16 +190,35 @@ export class Views extends Drawing {
     else if (tab === "asked" && data) {
       this.section(content, "Nodes whose queries find this node", table("Who asks it", ["Node", "Parameter"], askers.map((one) => () =>
         [this.link(one.node), this.pathLink(data, one.path, breakable(data.pathText[one.path]), one.node)])));
-    } else if (!data) add(content, h("p", { class: "faint" }, "Reading the values…"));
-    else {
+    } else if (!data || values === undefined) add(content, h("p", { class: "faint" }, "Reading the values…"));
+    else if (typeof values === "string") {
+      add(content, h("p", { class: "faint" }, inline(values)));
+      this.sets(content, node, data);
+    } else {
       const root = roots[tab === "exports" ? 1 : 0];
       if (root === null) {
         add(content, h("p", { class: "faint" }, facts.kind === null ? "The values cannot be computed, because the classes of the node are not known." : "There are no values."));
         this.sets(content, node, data);
-      } else this.leaves(content, node, root, data, at.options.get("path"));
+      } else this.leaves(content, node, root, values, at.options.get("path"));
     }
     this.findings(content, node);
     return name;
+  }
+
+  /** The values of a node; `undefined` until they are there, or a text that says why they are not. */
+  private valuesOf(node: number): Values | string | undefined {
+    const { o } = this.inventory;
+    if (o.held) return this.data;
+    if (served() === undefined) {
+      return "The page has too many nodes to hold their values. `reclass explore` shows them on this page, "
+        + `and \`reclass show ${this.inventory.name(node)}\` prints them.`;
+    }
+    if (!this.sent.has(node)) {
+      this.sent.set(node, undefined);
+      void valuesOf(node, o.delimiter).catch((error: unknown) => `The server did not send the values: ${String(error)}`)
+        .then((values) => { this.sent.set(node, values); this.again(); });
+    }
+    return this.sent.get(node);
   }
 
   private whyClasses(content: HTMLElement, node: number, classes: number[]): void {
@@ -326,15 +353,18 @@ export class Views extends Drawing {
         ? h("p", { class: "faint" }, "nothing") : table(title, ["Name", "Listed at"], edges.map((edge) => () => [this.link(edge[end]), this.entry(edge)]), title, FEW_ROWS), id);
       const [by, includes] = [inventory.includedBy[file], inventory.includes[file]];
       const jump = (text: string, id: string): HTMLElement => h("button", { type: "button", class: "chip", click: () => content.querySelector("#" + id)?.scrollIntoView() }, text);
-      const reach = data && reachOf(inventory, data, file);
-      const summary = reach && [count(nodes.length + reach.askers.length, "node"), count(reach.values, "value"),
+      const reach = o.held && data ? reachOf(inventory, data, file) : undefined;
+      const summary = !o.held ? count(nodes.length, "node") : reach && [count(nodes.length + reach.askers.length, "node"), count(reach.values, "value"),
         ...(reach.classes.length > 0 ? [count(reach.classes.length, "class name")] : [])].join(", ").replace(/, (?!.*, )/, " and ");
       add(content, h("p", { class: "controls" }, data && jump("sets " + count(data.raw.sets[file].length, "value"), "sets"), jump("includes " + count(includes.length, "class", "classes"), "includes"),
         jump("included by " + count(by.length, "file"), "included-by"), summary && jump("a change reaches " + summary, "reach")));
       if (data) this.sets(content, file, data);
       entries("Includes " + count(includes.length, "class", "classes"), "includes", includes, "to");
       entries("Included by " + count(by.length, "file"), "included-by", by, "from");
-      if (data && reach) {
+      if (!o.held) {
+        this.section(content, `A change here reaches ${summary}`, [h("div", { id: "users" }, this.links(nodes.slice(0, 24))),
+          h("p", null, inline(`\`reclass impact class:${name}\` prints the nodes, and the values and queries that it reaches.`))], "reach");
+      } else if (data && reach) {
         this.section(content, `A change here reaches ${summary}`, [h("div", { id: "users" }, this.links(nodes.slice(0, 24)),
           nodes.length > 24 && h("p", null, h("a", { href: "#" + address("class", name, { tab: "nodes" }) }, `all ${count(nodes.length, "node")}`)),
           reach.askers.length > 0 && [h("p", null, "By their queries:"), this.links(reach.askers)]),
@@ -356,11 +386,12 @@ export class Views extends Drawing {
 
   private sets(content: HTMLElement, file: number, data: Values): void {
     const rows = data.raw.sets[file];
-    if (rows.length > 0 || !this.inventory.isNode(file)) this.section(content, "Sets " + count(rows.length, "value"), rows.length === 0 ? h("p", { class: "faint" }, "nothing") : table("What the file sets", ["Parameter", "As written", "Overridden later by", "Place"], rows.map(([path, written, place]) => () => {
-      const later = place === null ? [] : data.laterSteps(place);
+    const { held } = this.inventory.o;
+    if (rows.length > 0 || !this.inventory.isNode(file)) this.section(content, "Sets " + count(rows.length, "value"), rows.length === 0 ? h("p", { class: "faint" }, "nothing") : table("What the file sets", ["Parameter", "As written", ...(held ? ["Overridden later by"] : []), "Place"], rows.map(([path, written, place]) => () => {
+      const later = !held || place === null ? [] : data.laterSteps(place);
       return [[data.isExport(path) && h("span", { class: "faint" }, "exports "), this.pathLink(data, path, breakable(data.pathText[path])), this.schema(data, path)],
         this.written(data, data.raw.written[written]),
-        later.length > 0 && h("details", null, h("summary", null, count(later.length, "layer")), this.history(data, later, path)),
+        ...(held ? [later.length > 0 && h("details", null, h("summary", null, count(later.length, "layer")), this.history(data, later, path))] : []),
         place !== null && this.placeOf(data, place)];
     }), undefined, FEW_VALUES), "sets");
     const options = data.raw.merge_options.filter(([of]) => of === file);
@@ -442,6 +473,7 @@ export class Views extends Drawing {
               places.length > 8 && h("li", { class: "faint" }, `and ${places.length - 8} more places`))];
           })));
       }
+      if (!inventory.o.held) add(content, h("p", { class: "faint" }, inline(`\`reclass nodes --param ${at.name}\` prints the nodes that have it.`)));
       if (containers > 0) add(content, h("p", { class: "faint" }, `It is a mapping or a list in ${count(containers, "node")}.`));
     }
     if (children.length > 0) {
@@ -487,7 +519,7 @@ export class Views extends Drawing {
     const asked = query(at.name);
     const hits = this.index!.find(asked);
     const data = this.data!;
-    add(content, [h("h1", null, "Search: ", at.name), h("p", { class: "faint", role: "status" }, total(hits).toLocaleString("en") + " found"), total(hits) === 0 && h("p", null, NOT_FOUND)]);
+    add(content, [h("h1", null, "Search: ", at.name), h("p", { class: "faint", role: "status" }, total(hits).toLocaleString("en") + " found"), total(hits) === 0 && h("p", null, notFound(this.inventory.o))]);
     const name = (file: number): Child => h("a", { href: "#" + address(this.inventory.isNode(file) ? "node" : "class", this.inventory.name(file)) }, marked(this.inventory.name(file), asked));
     const path = (path: number): Child => this.pathLink(data, path, marked(data.pathText[path], asked));
     const group = (title: string, heads: string[], rows: (() => Child[])[]): void => {

@@ -639,6 +639,35 @@ test("the page of explore is loaded again when a file changes, with the same vie
   }
 });
 
+test("a page of many nodes has the values of a node from its server alone", async () => {
+  const files = { "classes/app.yml": "parameters: {port: 80, url: 'http://${name}'}\n" };
+  for (let at = 0; at <= 300; at++) files[`nodes/n${at}.yml`] = `classes: [app]\nparameters: {name: host${at}}\n`;
+  const base = inventory("many", files);
+  const tab = await open(page("many", "-b", base), "node:n7");
+  assert.match(await tab.locator("main").innerText(), /too many nodes[\s\S]*reclass show n7[\s\S]*host7/);
+  await tab.goto(tab.url().replace(/#.*/, "#class:app"));
+  assert.match(await tab.locator("main").innerText(), /A change here reaches 301 nodes[\s\S]*reclass impact class:app/i);
+  assert.equal(await tab.getByText("Overridden later by").count(), 0);
+  await tab.goto(tab.url().replace(/#.*/, "#parameter:name"));
+  assert.match(await tab.locator("main").innerText(), /reclass nodes --param name[\s\S]*set in 301 files/i);
+  await tab.locator("#search").fill("host299");
+  assert.match(await tab.locator("#found").innerText(), /written[\s\S]*host299/);
+  await close(tab);
+
+  const server = spawn(program, ["explore", "--no-open"], { cwd: base, stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const [address] = await new Promise((resolve) => createInterface(server.stdout).once("line", (...line) => resolve(line)));
+    const tab = await browser.newPage();
+    await tab.goto(address + "#node:n7");
+    await tab.waitForFunction(() => document.querySelector("main")?.innerText.includes("http://host7"), null, { timeout: 30_000 });
+    await tab.goto(address + "#node:n8&path=url");
+    await tab.waitForFunction(() => document.querySelector("tr.wanted")?.innerText.includes("http://host8"), null, { timeout: 30_000 });
+    await tab.close();
+  } finally {
+    server.kill();
+  }
+});
+
 test("print shows the content alone", async () => {
   const tab = await open(examplePage(), "class:site.lan");
   await tab.emulateMedia({ media: "print" });
