@@ -277,7 +277,10 @@ fn is_as_alone(inventory: &Inventory, nodes: &[&str]) -> usize {
 fn a_page_of_many_nodes_leaves_their_values_to_the_server() {
     let mut files = vec![
         ("classes/role.yml".to_owned(), "parameters: {role: web, password: HIDE}\n".to_owned()),
-        ("nodes/bad.yml".to_owned(), "classes: [role]\nparameters: {a: '${gone}', b: '${away}'}\n".to_owned()),
+        (
+            "nodes/bad.yml".to_owned(),
+            "classes: [role]\nparameters: {a: '${gone}', b: '${away}'}\n".to_owned(),
+        ),
         ("nodes/lost.yml".to_owned(), "classes: [nowhere]\n".to_owned()),
     ];
     files.extend((0..299).map(|at| {
@@ -294,7 +297,8 @@ fn a_page_of_many_nodes_leaves_their_values_to_the_server() {
     }
     // The files, and why nodes fail, are all there.
     assert!(read.values["written"].to_string().contains("value298"), "{}", page.values);
-    let problems = |node: &str| read.overview["facts"][read.number(node)]["problems"].as_array().unwrap().len();
+    let problems =
+        |node: &str| read.overview["facts"][read.number(node)]["problems"].as_array().unwrap().len();
     assert_eq!((problems("bad"), problems("lost"), problems("n7")), (2, 1, 0));
     let inventory = open(folder.path());
     assert!(is_as_alone(&inventory, &["n7", "n298", "bad", "lost"]) > 10);

@@ -1,6 +1,5 @@
 //! Splits a container into its leaves and items, each with its place.
 
-
 use rustc_hash::FxHashSet;
 
 use super::data::{Leaf, ReferencePlace, ValuePart, ValuePlace};

@@ -526,13 +526,7 @@ impl<'a> Explainer<'a> {
         let adds = |step: &FoldStep| matches!(step.effect, Effect::Sets | Effect::Merges);
         let plain = runs.len() == 1 && !failed && steps.iter().all(adds);
         let steps = sources.into_iter().zip(steps).collect();
-        Rc::new(Folded {
-            steps,
-            runs,
-            plain,
-            sources: RefCell::default(),
-            keys: RefCell::default(),
-        })
+        Rc::new(Folded { steps, runs, plain, sources: RefCell::default(), keys: RefCell::default() })
     }
 
     /// The effects of the layers on a key of one successive value. Computed once for all paths through this
