@@ -284,7 +284,8 @@ class Run:
         after: dict[State, set[State]] = {}
         for state in self.possible:
             known = self.gone_by(state, name)
-            after[state] = {it.ended(promote) for it in known if it.trial is not None} or {state}
+            # It may know of a trial, or of none.
+            after[state] = {it.ended(promote) if it.trial is not None else state for it in known} or {state}
         step = f"{name}: {'promote' if promote else 'abort'}"
         self.worker(name).send("promote" if promote else "abort", "")
         if self.random.random() < 0.2:
