@@ -23,6 +23,8 @@ use crate::model::layer::{Layer, LayerResult};
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
 use reclass_base::error::Fault;
+use reclass_base::parallel;
+use reclass_base::progress::WorkUnit;
 use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;
 use reclass_base::value::{Text, Value};
@@ -130,6 +132,18 @@ impl<'a> EngineContext<'a> {
     /// A computation for the calling thread.
     pub fn computation(self) -> Computation<'a> {
         Computation { context: self, recorder: DependencyRecorder::default() }
+    }
+
+    /// The results of some work for each node, in order, from as many threads as the settings allow. Each thread makes
+    /// what it needs of a computation of its own.
+    pub fn each_node<'i, N: Sync, T, R: Send>(
+        self,
+        nodes: &'i [N],
+        own: impl Fn(Computation<'a>) -> T + Sync,
+        work: impl Fn(&T, &'i N) -> R + Sync,
+    ) -> Vec<R> {
+        let threads = self.settings.threads;
+        parallel::each_counted(WorkUnit::Nodes, threads, nodes, || own(self.computation()), work, |_| false)
     }
 
     /// The classes of all trees. If some cannot be listed, there are none, and the whole question fails.

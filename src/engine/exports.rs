@@ -9,6 +9,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::convert::identity;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -25,8 +26,6 @@ use crate::model::query::{Connective, Query};
 use reclass_base::error::{Error, Fault};
 use reclass_base::failpoints::failpoint;
 use reclass_base::lock::Mutex;
-use reclass_base::parallel;
-use reclass_base::progress::WorkUnit;
 use reclass_base::secrets::Secrets;
 use reclass_base::source::FileId;
 use reclass_base::value::{Key, Text, Value};
@@ -403,21 +402,14 @@ impl IndexState {
         }
         let (kind, nodes) = (&*kind, &self.nodes);
         let context = **computation;
-        let computed = parallel::each_counted(
-            WorkUnit::Nodes,
-            context.settings.threads,
-            &pending,
-            || context.computation(),
-            |computation, position| {
-                let node = &nodes[*position as usize];
-                let environment = node.environment.as_ref();
-                let in_scope = environment.is_ok_and(|environment| {
-                    kind.environment.as_ref().is_none_or(|wanted| python_equal(environment, wanted))
-                });
-                if in_scope { computation.row(&node.name, kind) } else { (Row::Outside, None) }
-            },
-            |_| false,
-        );
+        let computed = context.each_node(&pending, identity, |computation, position| {
+            let node = &nodes[*position as usize];
+            let environment = node.environment.as_ref();
+            let in_scope = environment.is_ok_and(|environment| {
+                kind.environment.as_ref().is_none_or(|wanted| python_equal(environment, wanted))
+            });
+            if in_scope { computation.row(&node.name, kind) } else { (Row::Outside, None) }
+        });
         let mut changed = false;
         for (position, (row, inputs)) in pending.into_iter().zip(computed) {
             let table = &mut self.tables[table];

@@ -17,9 +17,7 @@ use reclass::parts::engine::context::{Computation, NodeRequest};
 use reclass::parts::model::merge::{Prefixes, settled};
 use reclass::parts::output::redact::Redaction;
 use reclass_base::error::Result;
-use reclass_base::parallel;
 use reclass_base::path::split_path;
-use reclass_base::progress::WorkUnit;
 use reclass_base::pystr;
 use reclass_base::secrets::MASK;
 use reclass_base::stack::grow;
@@ -68,15 +66,9 @@ pub fn infer(inventory: &Inventory, path: &str) -> Result<InferredSchema> {
     let keys: Vec<Key> = segments.into_iter().map(Key::from).collect();
     inventory.inspect(|computation| {
         let names: Vec<&Text> = computation.catalog.nodes.keys().collect();
-        let context = computation.context();
-        let found = parallel::each_counted(
-            WorkUnit::Nodes,
-            computation.settings.threads,
-            &names,
-            || Renderer::new(context.computation()),
-            |renderer, name| value_of(renderer, name, &keys, &redaction),
-            |_| false,
-        );
+        let found = computation
+            .context()
+            .each_node(&names, Renderer::new, |renderer, name| value_of(renderer, name, &keys, &redaction));
         let left_out = found.iter().filter(|found| found.is_err()).count();
         let mut observed = ObservedValues::default();
         for (value, shown) in found.into_iter().flatten().flatten() {

@@ -12,9 +12,7 @@ use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::{Computation, NodeRequest};
 use reclass::parts::output::wire;
 use reclass_base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
-use reclass_base::parallel;
 use reclass_base::path::split_path;
-use reclass_base::progress::WorkUnit;
 use reclass_base::value::{Text, Value};
 
 /// What a pillar must not break.
@@ -96,15 +94,8 @@ pub(crate) fn errors_of(inventory: &Inventory, names: &[Text]) -> Result<Vec<Opt
 
 fn errors(computation: &Computation<'_>, names: &[Text]) -> Result<Vec<Option<Error>>> {
     let check = PillarCheck::of(computation)?;
-    let context = computation.context();
-    Ok(parallel::each_counted(
-        WorkUnit::Nodes,
-        computation.settings.threads,
-        names,
-        || Renderer::new(context.computation()),
-        |renderer, name| check.answer(renderer, name).and_then(Result::err),
-        |_| false,
-    ))
+    let error = |renderer: &Renderer<'_>, name: &Text| check.answer(renderer, name).and_then(Result::err);
+    Ok(computation.context().each_node(names, Renderer::new, error))
 }
 
 /// The first fault of a value that Salt cannot carry to a minion.

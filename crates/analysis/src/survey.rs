@@ -5,6 +5,7 @@
 //! included with its faults.
 
 use std::collections::BTreeSet;
+use std::convert::identity;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,9 +17,7 @@ use reclass::parts::engine::sequence::{IncludedFile, ListedClass};
 use reclass::parts::model::catalog::{Catalog, CatalogEntry};
 use reclass::parts::model::layer::{Applications, ClassEntry, Layer};
 use reclass_base::error::{Error, Fault, Result};
-use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
 use reclass_base::similar;
 use reclass_base::source::FileId;
 use reclass_base::value::{Text, Value};
@@ -107,16 +106,10 @@ impl Survey {
     /// Collects everything.
     pub fn of(computation: &Computation<'_>) -> Survey {
         let catalog = computation.catalog;
-        let context = computation.context();
         let items: Vec<&Arc<CatalogEntry>> = catalog.nodes.values().collect();
-        let nodes = parallel::each_counted(
-            WorkUnit::Nodes,
-            computation.settings.threads,
-            &items,
-            || context.computation(),
-            |computation, item| surveyed_node(computation, item),
-            |_| false,
-        );
+        let read =
+            |computation: &Computation<'_>, item: &&Arc<CatalogEntry>| surveyed_node(computation, item);
+        let nodes = computation.context().each_node(&items, identity, read);
         let (nodes, first_of_kind) = with_kinds(nodes);
         // Several environments may use one branch.
         let mut visited = FxHashSet::default();

@@ -6,6 +6,7 @@
 //! become markup or code. A policy in the page forbids all connections but those to its server.
 
 use std::collections::BTreeMap;
+use std::convert::identity;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -32,8 +33,6 @@ use reclass_analysis::schema::Schemas;
 use reclass_analysis::survey::{Survey, Surveyed, chosen_nodes};
 use reclass_base::base64;
 use reclass_base::error::{Error, Fault, Result, concise, inert};
-use reclass_base::parallel;
-use reclass_base::progress::{WorkCount, WorkUnit};
 use reclass_base::source::{FileId, Site};
 use reclass_base::value::{Key, Text, Value};
 
@@ -348,26 +347,13 @@ impl Maker<'_> {
         };
 
         let held = chosen.len() <= MOST_NODES;
-        let count = WorkCount::begin(WorkUnit::Nodes, chosen.len());
-        let context = computation.context();
-        let found = parallel::each(
-            computation.settings.threads,
-            chosen,
-            || context.computation(),
-            |computation, node| {
-                let leaves = if held {
-                    node_leaves(computation, node, self.redaction)
-                } else {
-                    NodeLeaves { faults: node_faults(computation, node), ..NodeLeaves::default() }
-                };
-                if let Some(count) = &count {
-                    count.step();
-                }
-                leaves
-            },
-            |_| false,
-        );
-        drop(count);
+        let found = computation.context().each_node(chosen, identity, |computation, node| {
+            if held {
+                node_leaves(computation, node, self.redaction)
+            } else {
+                NodeLeaves { faults: node_faults(computation, node), ..NodeLeaves::default() }
+            }
+        });
         let mut kinds = NumberedTable::default();
         let mut facts = Vec::new();
         let mut all_roots = Vec::new();

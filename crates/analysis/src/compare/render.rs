@@ -12,9 +12,7 @@ use reclass::Inventory;
 use reclass::parts::engine::builder::InventoryBuilder;
 use reclass::parts::engine::context::Computation;
 use reclass_base::error::{Error, Fault, Result};
-use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
 use reclass_base::value::{Key, Map, Text};
 
 /// The differences of a node by their cause.
@@ -57,18 +55,11 @@ impl<'a> Comparing<'a> {
 
     /// The differences of each of these nodes.
     pub fn differences(&self, now: &Computation<'_>, nodes: &[Text]) -> Vec<Explained> {
-        let context = **now;
-        parallel::each_counted(
-            WorkUnit::Nodes,
-            context.settings.threads,
-            nodes,
-            || (Renderer::new(context.computation()), std::cell::RefCell::new(Kept::default())),
-            |(renderer, kept), name| {
-                let kept = &mut kept.borrow_mut();
-                self.explained(name, Recognizer { renderer, old: self.old, kept })
-            },
-            |_| false,
-        )
+        let own = |computation| (Renderer::new(computation), std::cell::RefCell::new(Kept::default()));
+        now.context().each_node(nodes, own, |(renderer, kept), name| {
+            let kept = &mut kept.borrow_mut();
+            self.explained(name, Recognizer { renderer, old: self.old, kept })
+        })
     }
 
     /// The differences between the old answer for a node and that of this side.

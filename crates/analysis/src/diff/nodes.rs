@@ -13,9 +13,7 @@ use reclass::parts::engine::sequence::Sequence;
 use reclass::parts::model::merge::Prefixes;
 use reclass::parts::model::merge_options::enabled;
 use reclass_base::error::{Error, Fault, Result};
-use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
 use reclass_base::value::{Key, Text};
 
 #[derive(Debug)]
@@ -52,14 +50,9 @@ pub(super) fn nodes(
     names.dedup();
     let (before, now) = (**old, **new);
     let old_inputs = OldInputs::new(before, now);
-    let found = parallel::each_counted(
-        WorkUnit::Nodes,
-        before.settings.threads,
-        &names,
-        || (Renderer::new(before.computation()), Renderer::new(now.computation())),
-        |(old, new), name| node(old, new, name, (schemas, &old_inputs)),
-        |_| false,
-    );
+    let sides = |old| (Renderer::new(old), Renderer::new(now.computation()));
+    let found =
+        before.each_node(&names, sides, |(old, new), name| node(old, new, name, (schemas, &old_inputs)));
     let (mut differences, mut verdicts) = (Vec::with_capacity(names.len()), Vec::new());
     for (name, (difference, verdict)) in names.into_iter().zip(found) {
         verdicts.extend(verdict.map(|verdict| (name.clone(), verdict)));

@@ -1,6 +1,7 @@
 //! What breaks the schemas of parameters in the nodes of an inventory. Nodes are checked while they are rendered, and
 //! the places are looked for afterwards.
 
+use std::convert::identity;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -10,8 +11,6 @@ use crate::schema::{FoundViolations, NodeVerdict, Schemas};
 use reclass::parts::engine::answer::NodeInfo;
 use reclass::parts::engine::context::{Computation, NodeRequest};
 use reclass_base::error::{Error, Fault};
-use reclass_base::parallel;
-use reclass_base::progress::WorkUnit;
 use reclass_base::source::Site;
 use reclass_base::value::Key;
 
@@ -61,14 +60,10 @@ impl Contracts {
 pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let contracts = &linter.contracts;
     let Some(schemas) = &contracts.schemas else { return };
-    let placed = parallel::each_counted(
-        WorkUnit::Nodes,
-        linter.context.settings.threads,
-        &alike(linter),
-        || linter.context.computation(),
-        |computation, nodes| faults(linter, schemas, computation, nodes),
-        |_| false,
-    );
+    let nodes = alike(linter);
+    let placed = linter
+        .context
+        .each_node(&nodes, identity, |computation, nodes| faults(linter, schemas, computation, nodes));
     found.extend(placed.into_iter().flatten());
     found.extend(unchecked(linter));
 }

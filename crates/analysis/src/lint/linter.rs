@@ -1,6 +1,7 @@
 //! What the rules share: all nodes and files of one state of an inventory, the results of rendering, and how a
 //! finding is made.
 
+use std::convert::identity;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,9 +21,7 @@ use reclass::parts::model::merge_options::{Declaration, of_settings};
 use reclass::parts::model::query::Query;
 use reclass::parts::model::slot::{MapSlot, Slot};
 use reclass_base::error::{Fault, Kind, Warning};
-use reclass_base::parallel;
 use reclass_base::pattern::{Glob, chosen};
-use reclass_base::progress::WorkUnit;
 use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;
 use reclass_base::source::{FileId, Origin, Site};
@@ -93,22 +92,15 @@ impl<'a> Linter<'a> {
     pub fn render(&mut self, keep: bool) -> (Vec<Fault>, Vec<ComputedAnswer>) {
         let nodes: Vec<(&Surveyed, bool)> =
             self.survey.nodes.iter().zip(self.chosen.iter().copied()).collect();
-        let all = parallel::each_counted(
-            WorkUnit::Nodes,
-            self.context.settings.threads,
-            &nodes,
-            || self.context.computation(),
-            |computation, (node, chosen)| {
-                chosen.then(|| {
-                    let read = |info: &NodeInfo, queries: &[QueryRecord]| {
-                        (remains(info, queries), self.contracts.verdict(info))
-                    };
-                    let (remains, computed) = computation.read_answer(&node.name, read);
-                    (remains, computed.filter(|_| keep))
-                })
-            },
-            |_| false,
-        );
+        let all = self.context.each_node(&nodes, identity, |computation, (node, chosen)| {
+            chosen.then(|| {
+                let read = |info: &NodeInfo, queries: &[QueryRecord]| {
+                    (remains(info, queries), self.contracts.verdict(info))
+                };
+                let (remains, computed) = computation.read_answer(&node.name, read);
+                (remains, computed.filter(|_| keep))
+            })
+        });
         let mut rendered = RenderedNodes::default();
         let (mut problems, mut kept) = (Vec::new(), Vec::new());
         let mut contracts = std::mem::take(&mut self.contracts);

@@ -20,12 +20,14 @@ mod selection;
 mod silence;
 mod unreached;
 
+use std::convert::identity;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::survey::{Survey, SurveyedFile, node_globs};
 use reclass::Inventory;
+use reclass::parts::engine::context::Computation;
 use reclass::parts::output::report::{Finding, Level, grouped};
 use reclass_base::error::{Error, Fault, Kind, Result, Warning};
 use reclass_base::parallel;
@@ -149,15 +151,8 @@ pub fn with_survey<T>(
 /// kept as by [`with_survey`].
 pub fn errors_of(inventory: &Inventory, nodes: &[Text], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
     let errors = inventory.inspect_keeping(|computation| {
-        let context = computation.context();
-        let rendered = parallel::each_counted(
-            WorkUnit::Nodes,
-            computation.settings.threads,
-            nodes,
-            || context.computation(),
-            |computation, node| computation.read_answer(node, |_, _| ()),
-            |_| false,
-        );
+        let read = |computation: &Computation<'_>, node: &Text| computation.read_answer(node, |_, _| ());
+        let rendered = computation.context().each_node(nodes, identity, read);
         let (answers, computed): (Vec<Result<()>>, Vec<_>) = rendered.into_iter().unzip();
         let errors: Vec<Error> = answers.into_iter().filter_map(Result::err).collect();
         (errors, computed.into_iter().flatten().collect())
