@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::editor::Editor;
 
 /// The planted secrets, which the commands are asked for too.
-const PLANTED: &str = include_str!("../output/secrets/inventory.txt");
+const PLANTED: &str = include_str!("../programs/output/secrets/inventory.txt");
 
 /// What a request is about.
 enum Asked {

@@ -1,6 +1,6 @@
 //! Command lines turn into what kapicorp-reclass prints for them: its programs and ours run each of them.
 //!
-//! Needs a Python with kapicorp-reclass, as `tests/differential`; without one it says so.
+//! Needs a Python with kapicorp-reclass, as `tests/oracles/differential`; without one it says so.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

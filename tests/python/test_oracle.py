@@ -28,7 +28,7 @@ def answers(base: Path, *rulings: list[str]) -> list[dict[str, Any]]:
     """What the oracle answers for the nodes, with each of these sets of rulings."""
     questions = [{"directory": str(base), "settings": {}, "rulings": names} for names in rulings]
     done = subprocess.run(
-        [PROGRAM, ROOT / "tests/differential/kapicorp_oracle.py"],
+        [PROGRAM, ROOT / "tests/oracles/differential/kapicorp_oracle.py"],
         input="\n".join(map(json.dumps, questions)),
         capture_output=True,
         text=True,

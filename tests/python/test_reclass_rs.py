@@ -20,7 +20,7 @@ from saltext.reclass.reclass_rs import CompatFlag, Config, Reclass
 Write = Callable[[dict[str, str]], Path]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# The peers that times are compared with, and the recorded inventories of tests/conformance.
+# The peers that times are compared with, and the recorded inventories of tests/oracles/conformance.
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
 REAL = Path(os.environ.get("RECLASS_SHARED", ROOT.parent / "shared")) / "conformance" / "real"
 # The inventories with nodes that differ from reclass-rs, and the rulings (docs/semantics.md).

@@ -62,7 +62,7 @@ def files() -> Iterator[tuple[str, str]]:
     """The paths and texts of the files of inventories."""
     page = (ROOT / "docs/language.md").read_text()
     yield from BLOCK.findall(page)
-    for folder in (ROOT / "examples", ROOT / "tests/evaluate/cases"):
+    for folder in (ROOT / "examples", ROOT / "tests/engine/evaluate/cases"):
         for path in sorted(folder.rglob("*.yml")):
             yield str(path.relative_to(ROOT)), path.read_text()
 

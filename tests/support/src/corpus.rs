@@ -1,7 +1,7 @@
 //! The corpus turns recorded answers of the Python programs and of reclass-rs into results to compare with.
 //!
-//! The small inventories are in `tests/conformance/cases`, one file for each area; its `README.md` describes the
-//! format. The real inventories belong to other people and are outside of the repository.
+//! The small inventories are in `tests/oracles/conformance/cases`, one file for each area; its `README.md` describes
+//! the format. The real inventories belong to other people and are outside of the repository.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -78,7 +78,7 @@ fn real() -> Option<PathBuf> {
 
 /// All cases by name, then all real inventories. Without these it notes how much is not tested.
 pub fn load() -> Vec<Case> {
-    let mut files = folders(&Path::new(crate::ROOT).join("tests/conformance/cases"));
+    let mut files = folders(&Path::new(crate::ROOT).join("tests/oracles/conformance/cases"));
     files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
     let mut cases: Vec<Case> = files.iter().flat_map(|file| small_cases(file)).collect();
     cases.sort_by(|one, other| one.id.cmp(&other.id));

@@ -27,7 +27,7 @@ import sys
 import traceback
 import typing
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support/src/yaml"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support/src/yaml"))
 
 import kapicorp_queries  # noqa: F401 - replaces what rulings correct
 import pyparsing

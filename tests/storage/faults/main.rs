@@ -33,7 +33,7 @@ struct Prepared {
 fn prepare() -> Prepared {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("preload.so");
-    let source = Path::new(support::ROOT).join("tests/faults/preload.rs");
+    let source = Path::new(support::ROOT).join("tests/storage/faults/preload.rs");
     let built = Command::new("rustc")
         .args(["--edition=2024", "--crate-type=cdylib", "-D", "warnings", "-o"])
         .args([&library, &source])

@@ -1,4 +1,4 @@
-//! Small inventories turn into each error: one example for each code, in `tests/output/errors/<code>.txt`.
+//! Small inventories turn into each error: one example for each code, in `tests/programs/output/errors/<code>.txt`.
 //!
 //! A file holds an inventory, `--- path` before each of its files and `--- prepare` before a script for
 //! what no text can be. Behind each `--- $ command` is its output, behind `--- concise NODE` the
@@ -151,7 +151,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             fs::create_dir(base.join("nodes/.reclass.lock")).unwrap();
             create("web2", "")
         }
-        // No folder that can be made here fails so; tests/faults has one fail.
+        // No folder that can be made here fails so; tests/storage/faults has one fail.
         "folder-unflushed" => {
             let failed = std::io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error());
             Err(unflushed(&base.join("nodes/web1.yml"), &failed).into())
@@ -213,7 +213,7 @@ fn every_code_has_an_example() {
             "test-invalid" => format!("({code})"),
             code => format!("[{code}]"),
         };
-        assert!(text.contains(&shown), "tests/output/errors/{code}.txt does not end in {shown}");
+        assert!(text.contains(&shown), "tests/programs/output/errors/{code}.txt does not end in {shown}");
     }
 }
 
@@ -270,7 +270,7 @@ fn page() -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(support::ROOT).join("tests/output/errors")
+    Path::new(support::ROOT).join("tests/programs/output/errors")
 }
 
 fn the_page_shows_the_examples() {

@@ -11,7 +11,7 @@
 
 mod commands;
 mod files;
-#[path = "../limits/questions.rs"]
+#[path = "../questions.rs"]
 #[allow(dead_code, reason = "one of its functions is for tests/limits")]
 mod questions;
 mod yaml;

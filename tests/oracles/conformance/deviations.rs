@@ -78,7 +78,7 @@ impl Deviations {
     /// Refuses an entry that cites a ruling which is not there, and a second one for the same
     /// answer, because it would never be used.
     fn check(&self) {
-        let rulings = include_str!("../../docs/semantics.md");
+        let rulings = include_str!("../../../docs/semantics.md");
         let mut seen = std::collections::BTreeSet::new();
         let answers = self.answer.iter().flat_map(|entry| {
             entry.nodes.iter().map(move |node| (&entry.ruling, format!("{} {node}", entry.case)))

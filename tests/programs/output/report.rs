@@ -1,5 +1,5 @@
-//! Problems turn into each form of a report, in `tests/output/report/<form>.txt`, whatever the files with the
-//! problems contain. `tests/output/errors` has the message of each kind of problem.
+//! Problems turn into each form of a report, in `tests/programs/output/report/<form>.txt`, whatever the files with the
+//! problems contain. `tests/programs/output/errors` has the message of each kind of problem.
 //!
 //! `BLESS=1 cargo test --test output report::` writes the files anew; read the difference before committing it.
 
@@ -55,9 +55,9 @@ fn show(error: &Error) -> String {
     format!("{}\n\n{}\n", reclass::error::concise(error), report::full(error, false, &read))
 }
 
-/// Compares with a file of `tests/output/report`, or writes it.
+/// Compares with a file of `tests/programs/output/report`, or writes it.
 fn golden(name: &str, actual: &str) {
-    let path = Path::new(support::ROOT).join("tests/output/report").join(format!("{name}.txt"));
+    let path = Path::new(support::ROOT).join("tests/programs/output/report").join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, actual).expect("the golden files can be written");
         return;

@@ -1,4 +1,4 @@
-//! Inventories that once were answered wrongly: `tests/evaluate/cases/<name>/` holds nodes, classes,
+//! Inventories that once were answered wrongly: `tests/engine/evaluate/cases/<name>/` holds nodes, classes,
 //! `settings.json` where there are any, and `expected.json`, which gives for each node the parts
 //! of its answer that matter, or the code of its error; `expected.yml` where the types of keys matter.
 
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 #[test]
 fn cases_are_answered_as_expected() {
-    let folder = Path::new(support::ROOT).join("tests/evaluate/cases");
+    let folder = Path::new(support::ROOT).join("tests/engine/evaluate/cases");
     let mut cases: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.sort();
     let wrong: Vec<String> = cases.iter().flat_map(|case| differences(case)).collect();

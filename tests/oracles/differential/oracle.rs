@@ -46,7 +46,7 @@ pub struct Oracle {
 impl Oracle {
     /// Starts it.
     pub fn start(python: &Path) -> Oracle {
-        let script = Path::new(support::ROOT).join("tests/differential/kapicorp_oracle.py");
+        let script = Path::new(support::ROOT).join("tests/oracles/differential/kapicorp_oracle.py");
         let mut child = Command::new(python)
             .arg(script)
             .env("PYTHONHASHSEED", "0")
