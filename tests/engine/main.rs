@@ -1,4 +1,5 @@
-//! The answers of an inventory that is kept, while files, threads, grains and settings change.
+//! The values of one node, and the answers of an inventory that is kept, while files, threads, grains and settings
+//! change.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -7,6 +8,7 @@
 )]
 
 mod class_patterns;
+mod evaluate;
 mod grains;
 mod incremental;
 mod kept;
