@@ -15,5 +15,6 @@ mod kept;
 mod minions;
 mod never_stale;
 mod on_demand;
+mod schedules;
 mod threads;
 mod together;

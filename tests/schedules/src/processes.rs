@@ -214,14 +214,12 @@ fn number_again() {
     parent.join().unwrap();
 }
 
-#[test]
-fn threads_of_a_process_get_the_same_inventory() {
+pub fn threads_of_a_process_get_the_same_inventory() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     all_orders(one_process);
 }
 
-#[test]
-fn two_registries_in_one_process_are_found() {
+pub fn two_registries_in_one_process_are_found() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     LAST_COUNTS.store(true, Ordering::SeqCst);
     let found = real::panic::catch_unwind(|| all_orders(one_process));
@@ -229,8 +227,7 @@ fn two_registries_in_one_process_are_found() {
     assert!(found.is_err(), "each thread had a registry of its own");
 }
 
-#[test]
-fn a_child_waits_for_no_thread_of_its_parent() {
+pub fn a_child_waits_for_no_thread_of_its_parent() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     shuttle::check_random(|| forked(1, false, false), ORDERS);
     all_orders(|| forked(2, false, false));
@@ -240,8 +237,7 @@ fn a_child_waits_for_no_thread_of_its_parent() {
     all_orders(forked_at_once);
 }
 
-#[test]
-fn a_child_with_the_number_of_its_grandparent_waits_for_nobody() {
+pub fn a_child_with_the_number_of_its_grandparent_waits_for_nobody() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     all_orders(number_again);
 }

@@ -114,7 +114,6 @@ fn take_steps() {
     }
 }
 
-#[test]
-fn sequences_that_threads_take_are_those_of_their_files() {
+pub fn sequences_that_threads_take_are_those_of_their_files() {
     all_orders(take_steps);
 }

@@ -1,9 +1,10 @@
 //! Models of what the engine's threads share: each thread may be held up at each lock, in orders that
-//! Shuttle chooses.
+//! Shuttle chooses. `tests/engine/schedules.rs` runs them.
 //!
 //! The sources are those of the engine, compiled once more with locks that Shuttle schedules in the
-//! place of those of the standard library and `once_cell`.
+//! place of those of the standard library and `once_cell`: a crate of its own, since these names hold in a whole crate.
 #![allow(dead_code, reason = "the sources are there for the engine, which uses all of them")]
+#![allow(missing_docs, reason = "read by tests alone")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 #![allow(
     clippy::missing_panics_doc,
@@ -19,9 +20,9 @@ extern crate self as reclass_base;
 extern crate self as std;
 extern crate std as real;
 
-mod layers;
-mod processes;
-mod sequences;
+pub mod layers;
+pub mod processes;
+pub mod sequences;
 mod stand_ins;
 
 #[path = "../../../crates/base/src/keys.rs"]

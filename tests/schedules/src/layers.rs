@@ -101,12 +101,10 @@ fn merge_layers() {
     }
 }
 
-#[test]
-fn tables_that_threads_merge_have_the_keys_of_all() {
+pub fn tables_that_threads_merge_have_the_keys_of_all() {
     all_orders(merge_tables);
 }
 
-#[test]
-fn layers_that_threads_merge_are_those_of_the_sequence() {
+pub fn layers_that_threads_merge_are_those_of_the_sequence() {
     all_orders(merge_layers);
 }
