@@ -1,4 +1,4 @@
-//! Where files come from: git, etcd, and folders that are watched.
+//! Where files come from: git, etcd, and folders that are watched; and what happens when an operation on files fails.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -7,5 +7,6 @@
 )]
 
 mod etcd;
+mod faults;
 mod git;
 mod watch;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use crate::prepare;
+use super::prepare;
 
 /// Calls that ask of a descriptor, not of its file: without optimization, the standard library looks whether
 /// one is open before it closes it.
@@ -77,7 +77,7 @@ fn traced(test: &str) -> Option<(usize, Vec<String>)> {
         .arg("-E")
         .arg(format!("LD_PRELOAD={}", prepared.library.display()))
         .arg(std::env::current_exe().unwrap())
-        .args([&format!("scenarios::{test}"), "--exact", "--nocapture", "--include-ignored"])
+        .args([&format!("faults::scenarios::{test}"), "--exact", "--nocapture", "--include-ignored"])
         .env("FAULTS_BELOW", &prepared.base)
         .env("FAULTS_TRACE", "1")
         .output()

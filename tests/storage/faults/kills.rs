@@ -12,9 +12,9 @@ use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use support::is_long;
 
-use crate::origin::Origin;
-use crate::prepare;
-use crate::scenarios::{ENDLESS, MAKE, WRITE, Way, arm, disarm, way};
+use super::origin::Origin;
+use super::prepare;
+use super::scenarios::{ENDLESS, MAKE, WRITE, Way, arm, disarm, way};
 
 /// The process is killed at what writes, makes, flushes or renames.
 const KILLED: Way = way("killed", -3, WRITE | MAKE, false);
@@ -91,7 +91,7 @@ fn killed(state: Before, least: usize) {
         let new = old + 1;
         origin.commit(new);
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["kills::fetch_once", "--exact", "--nocapture", "--include-ignored"])
+            .args(["faults::kills::fetch_once", "--exact", "--nocapture", "--include-ignored"])
             .env("LD_PRELOAD", &prepared.library)
             .env("FAULTS_BELOW", &prepared.base)
             .env("KILLED_AT", at.to_string())

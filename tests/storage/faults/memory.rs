@@ -11,8 +11,8 @@ use reclass_edit::tree::EditOptions;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use support::is_long;
 
-use crate::folders::{inventory, write};
-use crate::scenarios::{OLD, below};
+use super::scenarios::{OLD, below};
+use support::folders::{inventory, write};
 
 /// What a child does that has little memory.
 #[test]
@@ -41,7 +41,7 @@ fn a_process_without_memory_leaves_the_old_file_or_the_new_one() {
         let path = folder.path().join("classes/cluster/prague/overrides.yml");
         write(&path, &large);
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["memory::editing_in_little_memory", "--exact", "--nocapture", "--include-ignored"])
+            .args(["faults::memory::editing_in_little_memory", "--exact", "--nocapture", "--include-ignored"])
             .env("FAULTS_BELOW", folder.path())
             .env("FAULTS_MEMORY", (limit * MIB).to_string())
             .output()

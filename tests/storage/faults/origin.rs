@@ -6,7 +6,7 @@ use std::process::Command;
 use reclass::value::{Map, Value};
 use tempfile::TempDir;
 
-use crate::folders::write;
+use support::folders::write;
 
 /// A repository with the branch `master`.
 pub struct Origin(TempDir);

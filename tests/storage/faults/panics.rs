@@ -1,12 +1,14 @@
 //! A panic at every point of the engine in turn, in the middle of its work and under its locks: the next
 //! answer is right, no thread waits for ever, and no file is half written.
+//!
+//! Each test runs in a process of its own: the point that panics and the hook of panics are one for a process.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -20,11 +22,8 @@ use reclass_edit::cluster::{self, ClusterFile};
 use reclass_edit::tree::EditOptions;
 use reclass_serve::Served;
 
-use crate::folders::write;
-use crate::scenarios::{NEW, OLD, site};
-
-/// One test at a time: the point that panics is one for the process.
-static ALONE: Mutex<()> = Mutex::new(());
+use super::scenarios::{NEW, OLD, site};
+use support::folders::write;
 
 /// More points than any question passes.
 const ENDLESS: usize = 100_000;
@@ -65,7 +64,6 @@ fn edit(base: &Path, version: usize) {
 
 /// Without the text of every panic in the output.
 fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload().downcast_ref::<String>().map_or("", String::as_str);
@@ -80,6 +78,9 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn the_place_of_a_panic_in_another_thread_is_known() {
+    if support::runs_alone() {
+        return;
+    }
     let ours = thread::current().id();
     let elsewhere = AtomicBool::new(false);
     let wait_or_panic = || {
@@ -132,6 +133,9 @@ fn shared(options: &Map) -> Arc<Inventory> {
 
 #[test]
 fn a_panic_anywhere_in_a_question_leaves_nothing_wrong() {
+    if support::runs_alone() {
+        return;
+    }
     quietly(|| {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path();
@@ -178,6 +182,9 @@ fn a_panic_anywhere_in_a_question_leaves_nothing_wrong() {
 
 #[test]
 fn no_thread_waits_for_one_that_panicked() {
+    if support::runs_alone() {
+        return;
+    }
     quietly(|| {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().to_owned();
@@ -213,6 +220,9 @@ fn no_thread_waits_for_one_that_panicked() {
 
 #[test]
 fn a_panic_in_an_edit_leaves_the_old_file_and_no_lock() {
+    if support::runs_alone() {
+        return;
+    }
     quietly(|| {
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings::from_options(&site(folder.path())).unwrap().0;

@@ -13,8 +13,8 @@ use reclass_edit::cluster::{self, ClusterFile};
 use reclass_edit::tree::EditOptions;
 use support::is_long;
 
-use crate::folders::{inventory, until_old, write};
-use crate::origin::Origin;
+use super::origin::Origin;
+use support::folders::{inventory, until_old, write};
 
 /// How an operation fails.
 #[derive(Clone, Copy)]

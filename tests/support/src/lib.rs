@@ -45,5 +45,24 @@ pub fn note_skipped(why: &str) {
         .expect("the list can be written");
 }
 
+/// Runs the test that calls this once more, in a process of its own, for what is one for a process: its time, its
+/// panics, its failpoints. `false` in that process, and where tests do not run side by side.
+pub fn runs_alone() -> bool {
+    const ALONE: &str = "RECLASS_TEST_ALONE";
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("main");
+    if name == "main" || std::env::var_os(ALONE).is_some() {
+        return false;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture", "--include-ignored"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
 /// The top of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

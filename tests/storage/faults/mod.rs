@@ -3,13 +3,10 @@
 //!
 //! A library between the engine and the C library (`preload.rs`, built here by `rustc`) has the n-th
 //! operation below the inventory fail, or all from that one on, for n from one until there are no
-//! more. `cargo test --test faults -- --nocapture` prints how many. For tests, `rustix` asks the C
+//! more. `cargo test --test storage faults:: -- --nocapture` prints how many. For tests, `rustix` asks the C
 //! library and not the kernel itself.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
-#![allow(clippy::print_stdout, reason = "a child prints its result, the parent a summary")]
 
 mod calls;
-use support::{folders, is_long};
 mod kills;
 mod memory;
 mod origin;
@@ -20,6 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use support::is_long;
 use tempfile::TempDir;
 
 /// A program with the library before it, and the folder below which operations fail.
@@ -69,7 +67,7 @@ fn run(test: &str) -> Output {
     let path = std::env::var("PATH").unwrap_or_default();
     Command::new(std::env::current_exe().unwrap())
         .env("PATH", format!("{}:{path}", etcdctl_of(prepared.folder.path()).display()))
-        .args([&format!("scenarios::{test}"), "--exact", "--nocapture", "--include-ignored"])
+        .args([&format!("faults::scenarios::{test}"), "--exact", "--nocapture", "--include-ignored"])
         .env("LD_PRELOAD", prepared.library)
         .env("FAULTS_BELOW", prepared.base)
         .output()
