@@ -1,4 +1,4 @@
-//! The programs as they are started: arguments, exit codes, terminals; and the pages that show them.
+//! The programs as they are started: arguments, exit codes, terminals, messages; and the pages that show them.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -13,6 +13,7 @@ mod explore;
 mod first_contact;
 mod lint;
 mod lsp;
+mod output;
 mod pages;
 mod programs;
 mod python;

@@ -3,8 +3,8 @@
 //! A file holds an inventory, `--- path` before each of its files and `--- prepare` before a script for
 //! what no text can be. Behind each `--- $ command` is its output, behind `--- concise NODE` the
 //! one line that Salt gets, and behind `--- call` what a function says that has no command.
-//! `BLESS=1 cargo test --test output errors::` writes these anew, and `docs/errors.md`, which shows them; read the
-//! difference before committing it. An example that is called otherwise than a code shows several.
+//! `BLESS=1 cargo test --test programs output::errors::` writes these anew, and `docs/errors.md`, which shows them; read
+//! the difference before committing it. An example that is called otherwise than a code shows several.
 
 use support::folders;
 
@@ -242,7 +242,7 @@ fn page() -> String {
          A section has an example: the files of a small inventory in `/srv/salt/reclass`, a command and its \
          output. The line below `Salt:` is the one that a minion and the exceptions of Python get. The page on \
          lint has the codes of [its rules](lint.md#rules), and the examples of warnings.\n\n\
-         <!-- Written by `BLESS=1 cargo test --test output errors::`. -->\n",
+         <!-- Written by `BLESS=1 cargo test --test programs output::errors::`. -->\n",
     );
     let ruling = fancy_regex::Regex::new(r"\(([SMRQY]\d+)\)").unwrap();
     let meanings = Kind::MEANINGS.iter().copied().chain(ROWS.iter().map(|row| row.meaning));

@@ -1,7 +1,8 @@
 //! Problems turn into each form of a report, in `tests/programs/output/report/<form>.txt`, whatever the files with the
 //! problems contain. `tests/programs/output/errors` has the message of each kind of problem.
 //!
-//! `BLESS=1 cargo test --test output report::` writes the files anew; read the difference before committing it.
+//! `BLESS=1 cargo test --test programs output::report::` writes the files anew; read the difference before
+//! committing it.
 
 use std::path::Path;
 
