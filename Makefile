@@ -9,7 +9,7 @@ RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
 # The tests that ask for RECLASS_LONG: a binary, or some of its tests.
 LONG := differential edit/corpus engine/class_patterns engine/evaluate::merge_options engine/incremental \
-    engine/never_stale engine/on_demand growth limits lsp storage/faults
+    engine/never_stale engine/on_demand limits lsp storage/faults
 # Those of Python. The model takes more than an hour of one processor.
 LONG_PYTHON := tests/python/test_panics.py tests/python/test_plateau.py tests/python/test_serve_model.py \
     tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py \

@@ -1,4 +1,4 @@
-//! Hostile inventories and bytes by chance: bounds of time and memory, and no panic.
+//! Hostile inventories and bytes by chance: bounds of time and memory, and no panic; and how time grows.
 #![allow(
     clippy::disallowed_methods,
     clippy::format_collect,
@@ -8,6 +8,7 @@
 )]
 
 mod fuzz;
+mod growth;
 mod hostile;
 mod lowered;
 mod questions;

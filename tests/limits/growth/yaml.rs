@@ -24,7 +24,6 @@ fn code(text: &str) -> &'static str {
 
 #[test]
 fn depth_is_limited() {
-    let _alone = crate::alone();
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(code(&nested(1000)), "ok");
     assert_eq!(code(&nested(1001)), "yaml-limit");
@@ -37,7 +36,6 @@ fn depth_is_limited() {
 
 #[test]
 fn expansion_is_limited() {
-    let _alone = crate::alone();
     let laughs =
         |wrap: fn(usize, usize) -> String| (1..20).map(|level| wrap(level, level - 1)).collect::<String>();
     let lists =
@@ -51,7 +49,6 @@ fn expansion_is_limited() {
 
 #[test]
 fn large_scalars_are_read() {
-    let _alone = crate::alone();
     assert_eq!(code(&"1".repeat(5000)), "yaml-limit");
     assert_eq!(code(&format!("0x{}", "f".repeat(1_000_000))), "yaml-limit");
     assert_eq!(code(&format!("1{}", ":1".repeat(1_000_000))), "yaml-limit");
@@ -61,7 +58,6 @@ fn large_scalars_are_read() {
 
 #[test]
 fn integers_have_at_most_4300_decimal_digits_in_every_notation() {
-    let _alone = crate::alone();
     let most: BigInt = BigInt::from(10).pow(4300) - 1;
     for sign in ["", "-"] {
         for (number, expected) in [(most.clone(), "ok"), (&most + 1, "yaml-limit")] {
@@ -82,7 +78,6 @@ fn integers_have_at_most_4300_decimal_digits_in_every_notation() {
 
 #[test]
 fn texts_without_an_end_do_not_panic() {
-    let _alone = crate::alone();
     let text = "a: &x !!str 'b'\n? [c, {d: \"e\\n\"}]\n: |+\n  f\n\n  \n- %\n--- !<tag:a> *b # c\n...\n";
     for (start, _) in text.char_indices() {
         for (end, _) in text.char_indices().filter(|(end, _)| *end >= start) {
@@ -92,9 +87,8 @@ fn texts_without_an_end_do_not_panic() {
 }
 
 #[test]
-#[ignore = "a measurement: cargo test --release --test growth -- --ignored --nocapture"]
+#[ignore = "a measurement: cargo test --release --test limits speed_of_compose -- --ignored --nocapture"]
 fn speed_of_compose() {
-    let _alone = crate::alone();
     let texts: Vec<Vec<u8>> = yaml::oracle::corpus()
         .into_iter()
         .filter(|(path, _)| path.components().any(|part| part.as_os_str() == "real"))
