@@ -8,8 +8,8 @@ SALTS := 3007 3006
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
 # The tests that ask for RECLASS_LONG: a binary, or some of its tests.
-LONG := differential edit/corpus engine/class_patterns engine/evaluate::merge_options engine/incremental \
-    engine/never_stale engine/on_demand limits lsp storage/faults
+LONG := edit/corpus engine/class_patterns engine/evaluate::merge_options engine/incremental engine/never_stale \
+    engine/on_demand limits lsp oracles/differential storage/faults
 # Those of Python. The model takes more than an hour of one processor.
 LONG_PYTHON := tests/python/test_panics.py tests/python/test_plateau.py tests/python/test_serve_model.py \
     tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py \
@@ -115,13 +115,13 @@ demo: ## the pillar and the top of a minion of examples/, through a real Salt
 	@examples/demo $(BIN)
 
 conformance: ## compare with the recorded answers of the Python programs
-	cargo test --locked --test conformance -- --nocapture
+	cargo test --locked --test oracles conformance
 
 load: build ## a real master with five workers, asked 10,000 times while the inventory changes
 	$(BIN)/python -m tests.salt.load.run
 
 differential: .venv-oracle/.tools ## generated inventories and command lines, against kapicorp-reclass
-	cargo test --locked --test differential
+	cargo test --locked --test oracles differential
 	cargo test --locked --test programs python::
 
 fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler

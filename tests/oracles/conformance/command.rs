@@ -11,12 +11,12 @@ use std::process;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::{INVENTORY, Ours, configuration, hide, path};
-use crate::corpus::{Case, Command, Output};
-use crate::deviations::{CommandLine, Deviations, cut, hex};
-use crate::draft;
-use crate::print;
-use crate::verdict::{Line, Sort, Verdict};
+use super::deviations::{CommandLine, Deviations, cut, hex};
+use super::draft;
+use super::print;
+use super::verdict::{Line, Sort, Verdict};
+use support::answer::{INVENTORY, Ours, configuration, hide, path};
+use support::corpus::{Case, Command, Output};
 
 /// The time that the recorded command lines ran at.
 const EPOCH: &str = "1795206020";

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use crate::answer::{ENUMERATE, INVENTORY, Ours};
-use crate::corpus::{Case, Recorded};
+use support::answer::{ENUMERATE, INVENTORY, Ours};
+use support::corpus::{Case, Recorded};
 
 /// Our answer, compared with that of one program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::{self, Ours};
-use crate::compare::{Likeness, automatic, likeness, text};
-use crate::corpus::{Case, FORKS, Recorded};
+use super::compare::{Likeness, automatic, likeness, text};
+use support::answer::{self, Ours};
+use support::corpus::{Case, FORKS, Recorded};
 
 /// The file.
 #[derive(Deserialize, Default)]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{ENUMERATE, INVENTORY, Ours};
-use crate::command::Outcome;
-use crate::compare::{Likeness, likeness, text};
-use crate::corpus::{Case, FORKS, Recorded};
-use crate::deviations::{self, cut};
+use super::command::Outcome;
+use super::compare::{Likeness, likeness, text};
+use super::deviations::{self, cut};
+use support::answer::{ENUMERATE, INVENTORY, Ours};
+use support::corpus::{Case, FORKS, Recorded};
 
 /// What a program answered, where it differs from ours.
 pub fn difference(ours: &Ours, recorded: &Recorded) -> String {

@@ -6,10 +6,10 @@
 
 use serde_json::Value as Json;
 
-use crate::answer::{Ours, to_json};
-use crate::command::Outcome;
-use crate::compare::text;
-use crate::corpus::Case;
+use super::command::Outcome;
+use super::compare::text;
+use support::answer::{Ours, to_json};
+use support::corpus::Case;
 
 /// Whether a print holds our answer, types included; for a refusal, whether the exit code is its.
 pub fn holds(case: &Case, arguments: &[String], answer: &Ours, outcome: &Outcome) -> Result<(), String> {

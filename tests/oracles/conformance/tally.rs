@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::Likeness;
-use crate::verdict::{Line, Sort, Verdict};
+use super::compare::Likeness;
+use super::verdict::{Line, Sort, Verdict};
 
 #[derive(Default)]
 struct Row {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{self, ENUMERATE, INVENTORY, Ours};
-use crate::command;
-use crate::compare::{Likeness, likeness, members, nodes, text};
-use crate::corpus::{Case, FORKS, Recorded};
-use crate::deviations::{self, Answer, Deviations, cut, show};
-use crate::draft;
+use super::command;
+use super::compare::{Likeness, likeness, members, nodes, text};
+use super::deviations::{self, Answer, Deviations, cut, show};
+use super::draft;
+use support::answer::{self, ENUMERATE, INVENTORY, Ours};
+use support::corpus::{Case, FORKS, Recorded};
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

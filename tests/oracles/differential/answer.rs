@@ -9,8 +9,8 @@ use reclass::parts::engine;
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
 
-use crate::faithful::{faithful, in_order};
-use crate::inventory::{Inventory, folder};
+use support::faithful::{faithful, in_order};
+use support::inventory::{Inventory, folder};
 
 /// What is said about one node.
 #[derive(Clone, PartialEq, Debug)]

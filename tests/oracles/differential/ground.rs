@@ -5,9 +5,9 @@
 
 use serde_json::Value as Json;
 
-use crate::answer::{Answer, Data};
-use crate::inventory::{Inventory, Node};
-use crate::oracle::Oracle;
+use super::answer::{Answer, Data};
+use super::oracle::Oracle;
+use support::inventory::{Inventory, Node};
 
 /// The rulings that need a ground. `order` and `closed` are parts of R14 and M4.
 pub const GROUNDED: [&str; 4] = ["M9", "R14", "order", "closed"];

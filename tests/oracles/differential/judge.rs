@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::answer::{Answer, Answers, ours};
-use crate::ground::{GROUNDED, has_ground};
-use crate::inventory::Inventory;
-use crate::oracle::Oracle;
+use super::answer::{Answer, Answers, ours};
+use super::ground::{GROUNDED, has_ground};
+use super::oracle::Oracle;
+use support::inventory::Inventory;
 
 /// The rulings that the oracle knows, the most frequent first.
 const RULINGS: [&str; 16] = [

@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use crate::answer::{Answers, theirs};
-use crate::inventory::{Inventory, folder};
+use super::answer::{Answers, theirs};
+use support::inventory::{Inventory, folder};
 
 /// The version that answers are compared with.
 const VERSION: &str = "2.0.0";

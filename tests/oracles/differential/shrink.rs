@@ -1,6 +1,6 @@
 //! Shrinking turns an inventory that shows something into a small one that still does.
 
-use crate::inventory::{Inventory, Node};
+use support::inventory::{Inventory, Node};
 
 /// Makes an inventory smaller as long as `shows` holds.
 pub fn shrink(mut inventory: Inventory, shows: &mut dyn FnMut(&Inventory) -> bool) -> Inventory {

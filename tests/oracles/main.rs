@@ -1,0 +1,34 @@
+//! Answers beside those of the Python programs, recorded and asked. Each oracle prints a table of its own: words on the
+//! command line choose those whose names contain one of them, as `make conformance` and `make differential` do.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    clippy::range_plus_one,
+    clippy::assigning_clones,
+    clippy::needless_for_each,
+    clippy::needless_pass_by_value,
+    clippy::format_collect,
+    missing_docs,
+    reason = "a program of the tests: it writes files, reads its environment and says what it found"
+)]
+
+mod conformance;
+mod differential;
+
+use std::process::ExitCode;
+
+/// The name of each, and whether we agree with it.
+const ORACLES: [(&str, fn() -> bool); 2] =
+    [("conformance", conformance::agrees), ("differential", differential::agrees)];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let is_asked = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    let asked = ORACLES.iter().filter(|(name, _)| is_asked(name));
+    // One that fails keeps none from being asked.
+    let failed = asked.filter(|(_, agrees)| !agrees()).count();
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
