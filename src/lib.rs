@@ -27,6 +27,8 @@
 //! | `engine` | an inventory into answers, and keeps those that still hold |
 //! | `output` | answers and errors into what leaves the process |
 //!
+//! The facade, this file, is for programs. The crates that analyse, edit and serve inventories use [`parts`] too.
+//!
 //! Invariants: an [`Inventory`] is one state, and an answer is of one state. An answer is complete, or it is an error. It
 //! is the same whether it is computed from scratch or after an edit. Only `storage` touches files. No input makes the
 //! library panic, hang, or recurse without a limit.
@@ -44,18 +46,20 @@ extern crate closed as stacker;
 
 mod engine;
 mod evaluate;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod model;
 mod output;
+pub mod parts;
 mod storage;
 
 pub use engine::Inventory;
 pub use engine::answer::{NodeInfo, Request, inventory_value};
 pub use engine::builder::InventoryBuilder;
-pub use engine::context::{Computation, NodeRequest};
 pub use engine::fetch_state::FetchState;
 pub use engine::sources::{ServedState, SourceState};
 pub use engine::top::Top;
-pub use model::catalog::CatalogEntry;
 pub use model::configuration;
 pub use output::report::Finding;
 #[cfg(feature = "serde")]
@@ -72,38 +76,4 @@ pub use reclass_base::{
 pub mod formats {
     pub use reclass_yaml::compose::{Data, Entry, Node};
     pub use reclass_yaml::emit::{EmitOptions, emit, write as write_yaml};
-}
-
-/// Files of an inventory, as messages name them.
-pub mod files {
-    pub use crate::engine::files::duplicate_keys;
-    pub use crate::storage::access_error::reason_unwritable;
-    pub use crate::storage::fs::{display, percent_encoded, read, real, real_relative, reason, roots};
-    #[cfg(unix)]
-    pub use crate::storage::outside::replace_below;
-}
-
-/// The rooms themselves, for the crates above, which analyse, edit and serve inventories. Other programs use the facade:
-/// here, names change with the rooms.
-pub mod parts {
-    /// An inventory into answers.
-    pub mod engine {
-        pub use crate::engine::*;
-    }
-    /// Merged layers into values.
-    pub mod evaluate {
-        pub use crate::evaluate::*;
-    }
-    /// A file into a layer.
-    pub mod model {
-        pub use crate::model::*;
-    }
-    /// Answers into what leaves the process.
-    pub mod output {
-        pub use crate::output::*;
-    }
-    /// Settings into bytes.
-    pub mod storage {
-        pub use crate::storage::*;
-    }
 }

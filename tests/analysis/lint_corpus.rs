@@ -13,9 +13,8 @@ use std::path::Path;
 
 use reclass::Inventory;
 use reclass::error::Fault;
-use reclass::parts::model::layer::Layer;
-use reclass::parts::model::merge::{Prefixes, settled};
-use reclass::parts::model::slot::{MapSlot, Slot};
+use reclass::parts::model::merge::settled;
+use reclass::parts::model::{Layer, MapSlot, Prefixes, Slot};
 use reclass::redact::Redaction;
 use reclass::value::{Key, Map, Value};
 use reclass_analysis::lint::lint;

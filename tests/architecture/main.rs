@@ -1,6 +1,6 @@
 //! The rules of `docs/design.md` that Cargo cannot hold: in the crate `reclass` a lower room never uses a higher one,
-//! every module has a room, and `src/lib.rs` only names; a type name means one thing in the workspace, and no circle of
-//! files that use each other grows.
+//! every module has a room, and the facade, `src/lib.rs` with `src/parts.rs`, only names, each thing by itself; a type name
+//! means one thing in the workspace, and no circle of files that use each other grows.
 //!
 //! The sources are parsed, so neither `super::`, a module within a file nor the arguments of a macro hide a
 //! path. Only the modules of unit tests may use what they like.
@@ -23,6 +23,9 @@ use syn::{ItemEnum, ItemMod, ItemStruct, ItemTrait, ItemTraitAlias, ItemType, It
 
 /// The rooms of the crate `reclass`, from the lowest to the highest.
 const ROOMS: [&str; 5] = ["storage", "model", "evaluate", "engine", "output"];
+
+/// The files of the crate `reclass` without a room: they only name what the rooms have.
+const FACADES: [&str; 3] = ["src/internals.rs", "src/lib.rs", "src/parts.rs"];
 
 /// Type names with several definitions, each of which means the same thing, and their files.
 const SHARED_NAMES: [(&str, [&str; 2]); 6] = [
@@ -71,7 +74,7 @@ impl<'a> Reader<'a> {
         self.module = module.split('/').map(str::to_owned).collect();
         self.module.pop_if(|name| name == "mod");
         self.height = ROOMS.iter().position(|room| *room == self.module[0] && file.starts_with("src/"));
-        if file == "src/lib.rs" {
+        if FACADES.contains(&file) {
             if !parsed.attrs.iter().all(documents) || !names(&parsed.items) {
                 self.fault("only documentation, `mod`, `pub use` and `pub mod` of these are allowed here");
             }
@@ -236,7 +239,9 @@ fn circles<'a>(uses: &BTreeSet<(&'a str, Vec<String>)>, files: &BTreeSet<&'a str
 /// Whether the items only name others.
 fn names(items: &[Item]) -> bool {
     items.iter().all(|item| match item {
-        Item::Use(item) => matches!(item.vis, Visibility::Public(_)),
+        Item::Use(item) => {
+            matches!(item.vis, Visibility::Public(_)) && !named(&item.tree).contains(&"*".to_owned())
+        }
         Item::Mod(ItemMod { content: Some((_, items)), vis, .. }) => {
             matches!(vis, Visibility::Public(_)) && names(items)
         }
@@ -244,6 +249,27 @@ fn names(items: &[Item]) -> bool {
         Item::Mod(_) | Item::ExternCrate(_) => true,
         _ => false,
     })
+}
+
+/// The last names of the paths of a `use`.
+fn named(tree: &UseTree) -> Vec<String> {
+    match tree {
+        UseTree::Path(tree) => named(&tree.tree),
+        UseTree::Name(tree) => vec![tree.ident.to_string()],
+        UseTree::Rename(tree) => vec![tree.rename.to_string()],
+        UseTree::Glob(_) => vec!["*".to_owned()],
+        UseTree::Group(group) => group.items.iter().flat_map(named).collect(),
+    }
+}
+
+/// The names that modules within a file export.
+fn exported(items: &[Item]) -> Vec<String> {
+    let each = items.iter().flat_map(|item| match item {
+        Item::Use(item) => named(&item.tree),
+        Item::Mod(ItemMod { content: Some((_, items)), .. }) => exported(items),
+        _ => Vec::new(),
+    });
+    each.collect()
 }
 
 /// Whether an attribute brings documentation, and be it for the tests of examples alone.
@@ -295,6 +321,20 @@ fn all_sources() -> BTreeMap<String, String> {
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), folder, &mut sources);
     }
     sources
+}
+
+/// The compiler takes a name that is exported for one that is used.
+#[test]
+fn each_part_is_used_by_a_crate_above() {
+    let sources = all_sources();
+    let above =
+        sources.iter().filter(|(file, text)| file.starts_with("crates/") && text.contains("reclass::parts"));
+    let used: BTreeSet<&str> =
+        above.flat_map(|(_, text)| text.split(|c: char| !c.is_alphanumeric() && c != '_')).collect();
+    let parts = exported(&syn::parse_file(&sources["src/parts.rs"]).unwrap().items);
+    assert!(parts.len() > 50, "{parts:?}");
+    let unused: Vec<_> = parts.iter().filter(|name| !used.contains(name.as_str())).collect();
+    assert!(unused.is_empty(), "{unused:?}");
 }
 
 #[test]
@@ -386,6 +426,8 @@ fn each_way_around_a_rule_is_a_fault() {
         ("src/lib.rs", "mod extra { use crate::model::Node; }", "are allowed here"),
         ("src/lib.rs", "pub mod extra { pub fn f() {} }", "are allowed here"),
         ("src/lib.rs", "use model::Node;", "are allowed here"),
+        ("src/lib.rs", "pub use model::*;", "are allowed here"),
+        ("src/parts.rs", "pub mod model { pub use crate::model::{a, b::*}; }", "are allowed here"),
         ("src/lib.rs", "#[path = \"other.rs\"] mod model;", "at another place"),
         ("src/lib.rs", "#![allow(dead_code)]", "are allowed here"),
         ("src/lib.rs", "#![cfg_attr(doctest, allow(dead_code))]", "are allowed here"),
@@ -420,7 +462,7 @@ fn what_the_rules_allow_is_no_fault() {
         ("src/model/emit/mod.rs", "#[cfg(test)] mod tests { use crate::engine::Inventory; struct Layer; }"),
         (
             "src/lib.rs",
-            "//! Text.\nmod model; pub use model::emit; pub mod a { pub mod b { pub use c::*; } }",
+            "//! Text.\nmod model; pub use model::emit; pub mod a { pub mod b { pub use c::d; } }",
         ),
         ("src/lib.rs", "#![cfg_attr(doctest, doc = include_str!(\"page.md\"))]"),
         ("crates/cli/src/main.rs", "use crate::terminal::{self as screen}; #[path = \"a.rs\"] mod a;"),

@@ -6,7 +6,7 @@ use support::yaml;
 
 use std::collections::BTreeMap;
 
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass::pystr;
 use reclass::settings::Settings;
 use reclass::source::Span;

@@ -1,6 +1,6 @@
 //! The editor of texts: only the entry changes, or nothing does.
 
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass_edit::{Action, Change};

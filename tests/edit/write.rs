@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use reclass::error::Error;
-use reclass::parts::storage::TreeLimits;
+use reclass::internals::storage::write::WriteStep;
 use reclass::parts::storage::folders::list;
-use reclass::parts::storage::write::{TreeLock, WriteStep};
+use reclass::parts::storage::{TreeLimits, TreeLock};
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass_edit::cluster::{self, ClusterFile};

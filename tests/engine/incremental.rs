@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use reclass::parts::engine::counts::Counts;
+use reclass::internals::engine::counts::Counts;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use support::folders::until_old;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use reclass::Inventory;
-use reclass::files::percent_encoded;
+use reclass::parts::storage::fs::percent_encoded;
 use reclass::report::Level;
 use reclass_analysis::lint::{lint, lint_options};
 use support::folders::{Part, examples, parts};

@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::output::redact::Redaction;
+use reclass::parts::model::Prefixes;
+use reclass::redact::Redaction;
 use reclass_base::path::join_path;
 use reclass_base::stack::grow;
 use reclass_base::value::Key;

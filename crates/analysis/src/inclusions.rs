@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::survey::{ClassFiles, Survey, Surveyed, SurveyedFile, chosen_nodes};
 use reclass::Inventory;
-use reclass::parts::engine::sequence::IncludedBy;
-use reclass::parts::model::layer::Layer;
+use reclass::parts::engine::IncludedBy;
+use reclass::parts::model::Layer;
 use reclass_base::error::Result;
 use reclass_base::source::{FileId, Origin};
 use reclass_base::value::Text;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use crate::diff::Renderer;
 use crate::schema::Schemas;
-use reclass::Inventory;
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::{Computation, NodeRequest};
+use reclass::parts::engine::{Computation, NodeRequest};
 use reclass::parts::output::wire;
+use reclass::{Inventory, NodeInfo};
 use reclass_base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
 use reclass_base::path::split_path;
 use reclass_base::value::{Text, Value};

@@ -11,11 +11,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use reclass::Inventory;
-use reclass::parts::engine::context::{Computation, Layers, NodeRequest};
-use reclass::parts::engine::linearize::IncludeChains;
-use reclass::parts::engine::sequence::{IncludedFile, ListedClass};
-use reclass::parts::model::catalog::{Catalog, CatalogEntry};
-use reclass::parts::model::layer::{Applications, ClassEntry, Layer};
+use reclass::parts::engine::{Computation, IncludeChains, IncludedFile, Layers, ListedClass, NodeRequest};
+use reclass::parts::model::{Applications, Catalog, CatalogEntry, ClassEntry, Layer};
 use reclass_base::error::{Error, Fault, Result};
 use reclass_base::pattern::{Glob, chosen};
 use reclass_base::similar;

@@ -2,10 +2,9 @@
 
 use crate::explain::{ValuePlace, ValuePlaces, Wanted, places, referenced};
 use crate::schema::{BrokenParameter, NOT_ALLOWED, NodeVerdict, Schemas, Violation};
-use reclass::parts::engine::answer::{NodeInfo, Request};
-use reclass::parts::engine::context::{Computation, Layers, NodeRequest};
-use reclass::parts::engine::database::Database;
+use reclass::parts::engine::{Computation, Database, Layers, NodeRequest};
 use reclass::parts::evaluate::Locate as _;
+use reclass::{NodeInfo, Request};
 use reclass_base::error::{Fault, Kind, MAX_FAULTS, Result, truncate_faults};
 use reclass_base::path::join_path;
 use reclass_base::pystr;

@@ -12,8 +12,9 @@ use std::sync::{Arc, OnceLock};
 
 use reclass::configuration::ConfigurationFile;
 use reclass::error::{Error, Fault, Kind, Result, Warning};
-use reclass::files::{display, duplicate_keys, roots};
 use reclass::formats::{Data, Entry, Node};
+use reclass::parts::engine::files::duplicate_keys;
+use reclass::parts::storage::fs::{display, roots};
 use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};

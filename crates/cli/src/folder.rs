@@ -7,7 +7,9 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::files::{display, reason_unwritable, replace_below};
+use reclass::parts::storage::access_error::reason_unwritable;
+use reclass::parts::storage::fs::display;
+use reclass::parts::storage::outside::replace_below;
 
 use crate::process::environment;
 
@@ -161,7 +163,7 @@ pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    let message = reclass::files::reason(error);
+    let message = reclass::parts::storage::fs::reason(error);
     Fault::new(Kind::FileUnreadable { path: display(path), message }).into()
 }
 

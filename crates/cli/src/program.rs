@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 use reclass::error::{Error, Fault, Result};
+use reclass::parts::engine::NodeRequest;
 use reclass::report::{Level, grouped};
 use reclass::value::{Map, Value};
-use reclass::{Inventory, NodeInfo, NodeRequest};
+use reclass::{Inventory, NodeInfo};
 use reclass_serve::Served;
 
 use crate::configuration::Configuration;

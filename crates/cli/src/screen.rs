@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use reclass::error::Fault;
-use reclass::files::percent_encoded;
+use reclass::parts::storage::fs::percent_encoded;
 use reclass::source::Site;
 use supports_hyperlinks::Stream;
 use terminal_size::Width;

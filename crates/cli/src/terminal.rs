@@ -14,10 +14,11 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Fault, Kind, Warning};
 use reclass::formats::{EmitOptions, write_yaml};
+use reclass::parts::storage::fs;
 use reclass::redact::Redaction;
 use reclass::settings::Settings;
 use reclass::value::Value;
-use reclass::{files, json, report};
+use reclass::{json, report};
 use reclass_serve::Served;
 
 use crate::process::{current_folder, environment};
@@ -139,7 +140,7 @@ pub fn introduce(text: &str) -> ExitCode {
 /// Tells people which inventory was found above the current folder.
 pub fn tell_inventory(folder: &Path) {
     if io::stderr().is_terminal() && current_folder().is_none_or(|current| current != folder) {
-        complain(&format!("inventory: {}", files::display(folder)));
+        complain(&format!("inventory: {}", fs::display(folder)));
     }
 }
 
@@ -193,7 +194,7 @@ pub fn source(path: &str) -> Option<String> {
 
 fn masked(path: &str) -> Option<String> {
     // Pipes and devices are refused, because they may never end.
-    let (bytes, _) = files::read(Path::new(path), LARGEST).ok()?;
+    let (bytes, _) = fs::read(Path::new(path), LARGEST).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     Some(hidden(&text))
 }

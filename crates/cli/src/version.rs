@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction};
-use reclass::files::display;
+use reclass::parts::storage::fs::display;
 use reclass::settings::{Shape, TABLE};
 
 use crate::configuration::found_on_path;

@@ -9,7 +9,7 @@ use super::change::{Action, Change, read};
 use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
 use reclass::parts::storage::fs::display;
-use reclass::parts::storage::tree_path::{self, MissingFolders};
+use reclass::parts::storage::{MissingFolders, tree_path};
 use reclass_base::error::Result;
 use reclass_base::settings::Settings;
 use reclass_base::value::Value;

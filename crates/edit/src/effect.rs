@@ -6,12 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::builder::InventoryBuilder;
-use reclass::parts::engine::context::Computation;
-use reclass::parts::engine::files::Dependencies;
-use reclass::parts::engine::sequence::{Sequence, StepAdditions};
-use reclass::parts::storage::overlay::Overlay;
+use reclass::parts::engine::{Computation, Dependencies, Sequence, StepAdditions};
+use reclass::parts::storage::Overlay;
+use reclass::{InventoryBuilder, NodeInfo};
 use reclass_analysis::diff::{Renderer, differ};
 use reclass_analysis::pillars::PillarCheck;
 use reclass_base::error::{Error, Fault, Result};

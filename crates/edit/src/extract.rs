@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Action, Change, apply_all};
 use crate::rename::same_values;
 use reclass::Inventory;
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass::parts::storage::fs;
 use reclass_base::error::concise;
 use reclass_base::stack::grow;

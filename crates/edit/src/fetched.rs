@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use reclass::parts::storage::git::Repository;
-use reclass::parts::storage::location::{Branch, TreeLocation, TreeLocations};
+use reclass::parts::storage::{Branch, Repository, TreeLocation, TreeLocations};
 use reclass_base::error::Result;
 use reclass_base::settings::Settings;
 use reclass_base::value::Text;

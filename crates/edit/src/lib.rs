@@ -30,7 +30,7 @@ pub mod tree;
 pub mod unified;
 
 pub use change::{Action, Change, read};
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass_base::error::{Error, Result};
 use reclass_base::failpoints::failpoint;
 use reclass_base::source::Site;

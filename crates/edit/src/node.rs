@@ -8,7 +8,7 @@ use super::change::{Action, Change};
 use super::cluster::PARAMETERS;
 use super::name;
 use super::tree::{self, EditOptions, EditTree, Edited};
-use reclass::parts::model::catalog::{self, NameIndex};
+use reclass::parts::model::{NameIndex, catalog};
 use reclass::parts::storage::fs::display;
 use reclass::parts::storage::{FoundFile, TreeLimits, folders};
 use reclass_analysis::errors::NODE_EXISTS;

@@ -5,7 +5,7 @@
 //! the caller has to name the existing variant.
 
 use super::change::{Action, Change};
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass_base::value::{Text, Value};
 
 /// The first prefix variant on the path of a change: the number of keys before it, and its key.

@@ -8,13 +8,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use reclass::Inventory;
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::Computation;
+use reclass::parts::engine::Computation;
 use reclass::parts::evaluate::Locate as _;
-use reclass::parts::model::layer::{ClassEntry, absolute_names};
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::layer::absolute_names;
+use reclass::parts::model::{ClassEntry, Prefixes};
 use reclass::parts::storage::fs;
+use reclass::{Inventory, NodeInfo};
 use reclass_analysis::diff::{OldInputs, Renderer};
 use reclass_analysis::list::{Bearing, NodeFilter, references};
 use reclass_analysis::schema::Schemas;

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use reclass::parts::output::redact::{MASK, Redaction};
+use reclass::redact::{MASK, Redaction};
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Map, Value};
 use reclass_yaml::compose::{Data, Document, Entry, Node, compose};

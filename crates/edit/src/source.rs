@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::change::read;
 use super::tree;
-use reclass::parts::model::catalog::{self, CatalogEntry};
-use reclass::parts::storage::fs::{self, display};
-use reclass::parts::storage::{TreeLimits, folders, tree_path};
+use reclass::parts::model::{CatalogEntry, NameIndex, catalog};
+use reclass::parts::storage::fs::display;
+use reclass::parts::storage::{TreeLimits, folders, fs, tree_path};
 use reclass_base::error::{Error, Result};
 use reclass_base::settings::Settings;
 use reclass_base::value::{Text, Value};
@@ -36,7 +36,7 @@ pub fn list(settings: &Settings, node: Option<&str>) -> Result<Vec<EditSource>> 
     let limits = TreeLimits::of(settings);
     let nodes = catalog::nodes(&folders::list(&node_roots, limits)?, settings);
     let classes = match node {
-        Some(_) => catalog::NameIndex::default(),
+        Some(_) => NameIndex::default(),
         None => catalog::classes(&folders::list(&class_roots, limits)?),
     };
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;

@@ -9,13 +9,12 @@ use super::change::{Change, read};
 use super::repair::{FileRepairs, RepairedFile};
 use super::source;
 use crate::effect::{EditEffect, Touched, effect};
+use reclass::parts::model::Prefixes;
 use reclass::parts::model::catalog::{class_name, node_name};
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::storage::FoundFile;
-use reclass::parts::storage::fs::{self, DiskFingerprint, display};
-use reclass::parts::storage::overlay::{OverlaidInput, Overlay};
-use reclass::parts::storage::tree_path::{self, MissingFolders};
-use reclass::parts::storage::write::TreeLock;
+use reclass::parts::storage::fs::display;
+use reclass::parts::storage::{
+    DiskFingerprint, FoundFile, MissingFolders, OverlaidInput, Overlay, TreeLock, fs, tree_path,
+};
 use reclass_analysis::errors::EDIT_BREAKS;
 use reclass_base::error::{Fault, Kind, Result};
 use reclass_base::settings::Settings;

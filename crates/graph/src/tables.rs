@@ -9,12 +9,10 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use reclass::parts::engine::context::Computation;
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::Slot;
-use reclass::parts::model::template::{self, Parsed, Part, Template};
-use reclass::parts::output::brief::{brief, whole};
-use reclass::parts::output::redact::Redaction;
+use reclass::brief::{brief, whole};
+use reclass::parts::engine::Computation;
+use reclass::parts::model::{Parsed, Part, Prefixes, Slot, Template, template};
+use reclass::redact::Redaction;
 use reclass_analysis::explain::{ExplainedLeaf, LayerStep, Leaf, default_layer};
 use reclass_base::error::inert;
 use reclass_base::path::join_path;

@@ -328,7 +328,7 @@ impl Server<'_> {
         if self.workspaces.values().any(|known| known.reads(&path)) {
             return Some(path);
         }
-        let real = |path: &Path| reclass::files::real(path);
+        let real = |path: &Path| reclass::parts::storage::fs::real(path);
         let real = real(&path).or_else(|| Some(real(path.parent()?)?.join(path.file_name()?)));
         let real = real.unwrap_or_else(|| path.clone());
         let named = |server: &Self| server.workspaces.values().find_map(|known| known.named(&real));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use lsp_types::{Location, Position, Range, Uri};
-use reclass::files::percent_encoded;
+use reclass::parts::storage::fs::percent_encoded;
 use reclass::source::Site;
 use reclass_yaml::offset_of;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::editor::{InventoryNames, ItemAt, item_at, search_node, shown_parameters};
 use lsp_types::Uri;
 use reclass::error::{Error, Result};
-use reclass::files::{real, roots};
+use reclass::parts::storage::fs::{real, roots};
 use reclass::redact::Redaction;
 use reclass::value::Value;
 use reclass::{Finding, Inventory, NodeInfo, Request};
@@ -175,7 +175,7 @@ pub fn text_of(inventory: &Inventory, documents: &OpenTexts, path: &str) -> Opti
 pub fn current_text(documents: &OpenTexts, path: &str, limit: usize) -> Option<String> {
     let path = Path::new(path);
     let open = documents.get(path).map(|document| document.text.clone());
-    open.or_else(|| String::from_utf8(reclass::files::read(path, limit).ok()?.0).ok())
+    open.or_else(|| String::from_utf8(reclass::parts::storage::fs::read(path, limit).ok()?.0).ok())
 }
 
 /// A question about a place in an open text.

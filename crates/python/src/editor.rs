@@ -10,7 +10,7 @@ use crate::incoming::{self, from_python};
 use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::error::{Error, Result};
-use reclass::files::display;
+use reclass::parts::storage::fs::display;
 use reclass::redact::Redaction;
 use reclass::settings::{Settings, unknown_word};
 use reclass::value::{Map, Text, Value};

@@ -15,12 +15,13 @@ use crate::translating::{
     compared_parts, environment_asked_for, fetch_state, files_dict, findings_text, grains_read, node_name,
     now, old_pillars, pillar_dict, redaction, top_dict,
 };
+use reclass::Request;
 use reclass::error::Error;
 use reclass::lock::Mutex;
+use reclass::parts::model::CatalogEntry;
 use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Map, Text, Value};
-use reclass::{CatalogEntry, Request};
 use reclass_analysis::compare::compare_state;
 use reclass_analysis::diff::diff;
 use reclass_analysis::explain::{Selection, explain, to_text};

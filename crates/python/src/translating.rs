@@ -13,11 +13,12 @@ use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::Finding;
 use reclass::error::{Fault, Kind, Result, article, inert};
+use reclass::parts::storage::fs;
 use reclass::pystr;
 use reclass::redact::Redaction;
 use reclass::report::{Level, full_findings};
 use reclass::value::{Key, Map, Text, Value};
-use reclass::{FetchState, Top, files};
+use reclass::{FetchState, Top};
 use reclass_analysis::compare::{ComparedParts, OldAnswers};
 use reclass_serve::{Pillar, Served};
 
@@ -167,7 +168,7 @@ pub fn findings_text(inventory: &reclass::Inventory, findings: Vec<Finding>) -> 
     // Lint has an inventory of its own, and this one may not have read the file.
     let most = inventory.settings().max_file_bytes();
     let read = |path: &str| {
-        let (bytes, _) = files::read(Path::new(path), most).ok()?;
+        let (bytes, _) = fs::read(Path::new(path), most).ok()?;
         Some(redaction.source(&String::from_utf8(bytes).ok()?))
     };
     let (shown, others): (Vec<_>, Vec<_>) =

@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use reclass::parts::storage::git::Heads;
-use reclass::parts::storage::record::Moment;
+use reclass::parts::storage::{Heads, Moment};
 use reclass_base::error::{Error, by_problem};
 
 /// The most states in use at once: the one of most nodes, the one on trial, and one before for nodes that are held.

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::decision::{Decision, HeldNodes, name};
 use super::served::Served;
+use reclass::parts::engine::LastFetch;
 use reclass::parts::engine::sources::utc;
-use reclass::parts::engine::trees::LastFetch;
-use reclass::parts::storage::record::Moment;
+use reclass::parts::storage::Moment;
 use reclass_base::error::Result;
 
 /// Where the newest commits are on their way to the minions. Names of commits are as `a1b2c3d4 of main`.

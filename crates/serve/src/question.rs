@@ -6,14 +6,11 @@ use std::time::Duration;
 
 use super::rule::ServeRule;
 use super::served::Served;
-use reclass::Inventory;
-use reclass::parts::engine::answer::{NodeInfo, Request};
-use reclass::parts::engine::database::Database;
-use reclass::parts::engine::fetch_state::FetchState;
-use reclass::parts::engine::top::Top;
-use reclass::parts::output::redact::Redaction;
-use reclass::parts::output::report::full;
+use reclass::parts::engine::Database;
 use reclass::parts::output::wire;
+use reclass::redact::Redaction;
+use reclass::report::full;
+use reclass::{FetchState, Inventory, NodeInfo, Request, Top};
 #[cfg(feature = "validation")]
 use reclass_analysis::{pillars, violations};
 use reclass_base::error::{Error, Fault, Kind, Result, Warning, concise_warning, truncate_unless_grouped};

@@ -19,10 +19,11 @@ use super::canary::Canary;
 use super::decision::{Decision, name};
 use super::judge;
 use reclass::Inventory;
-use reclass::parts::engine::trees::LastFetch;
-use reclass::parts::storage::git::{Heads, Record, Repository};
-use reclass::parts::storage::location::{TreeLocation, TreeLocations};
-use reclass::parts::storage::record::{FetchLock, Moment, RecordFile, hash};
+use reclass::parts::engine::LastFetch;
+use reclass::parts::storage::record::hash;
+use reclass::parts::storage::{
+    FetchLock, Heads, Moment, Record, RecordFile, Repository, TreeLocation, TreeLocations,
+};
 use reclass_base::error::{Error, Fault, Kind, Result, concise_warning};
 use reclass_base::failpoints::failpoint;
 use reclass_base::lock::Mutex;

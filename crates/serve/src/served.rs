@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use reclass::FetchState;
-use reclass::Inventory;
-use reclass::parts::engine::builder::InventoryBuilder;
-use reclass::parts::storage::path_context::PathContext;
+use reclass::parts::storage::PathContext;
+use reclass::{FetchState, Inventory, InventoryBuilder};
 use reclass_base::error::{Result, Warning};
 use reclass_base::settings::Settings;
 use reclass_base::value::{Map, Value};

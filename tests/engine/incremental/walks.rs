@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use reclass::error::Error;
-use reclass::parts::engine::context::NodeRequest;
+use reclass::parts::engine::NodeRequest;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
 use support::random::Random;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use reclass::error::Result;
 use reclass::json::dumps;
-use reclass::parts::engine::context::Computation;
+use reclass::parts::engine::Computation;
 use reclass::report::to_json_line;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request, inventory_value};

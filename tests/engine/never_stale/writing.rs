@@ -164,7 +164,7 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
 /// A busy machine may hold a writer up between truncating a file and writing it.
 #[test]
 fn an_empty_file_waits_longer_than_others() {
-    use reclass::parts::storage::fs::read_settled;
+    use reclass::internals::storage::fs::read_settled;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("n.yml");
     let settle = Duration::from_millis(20);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use reclass::Inventory as Engine;
 use reclass::error::{Error, Fault};
-use reclass::parts::engine;
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
 
@@ -101,7 +101,7 @@ pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
     options.extend(changed.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let options: Map = options.iter().map(|(name, value)| (name.as_str().into(), value_of(value))).collect();
     attempt(|| {
-        let inventory = engine::Inventory::open(&options)?;
+        let inventory = Engine::open(&options)?;
         let names = inventory.nodes()?;
         let answers = names.iter().map(|name| {
             let answer = attempt(|| {

@@ -15,8 +15,9 @@ use std::process::{Command, Output};
 
 use folders::{Part, inventory, parts, set, write};
 use reclass::error::{Error, Kind};
+use reclass::internals::storage::write::unflushed;
+use reclass::parts::storage::TreeLock;
 use reclass::parts::storage::fs::reason;
-use reclass::parts::storage::write::{TreeLock, unflushed};
 use reclass::report;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};

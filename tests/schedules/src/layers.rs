@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use reclass::parts::engine::counts::Counter;
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::Slot;
+use reclass::internals::engine::counts::Counter;
+use reclass::parts::model::{Prefixes, Slot};
 use reclass::settings::Settings;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Map, Value};

@@ -41,7 +41,7 @@ pub mod table;
 /// What the sources know the engine's modules by.
 mod engine {
     pub use crate::prefix;
-    pub use reclass::parts::engine::{counts, files};
+    pub use reclass::internals::engine::{counts, files};
 }
 
 /// The same for the crate that serves.
@@ -54,9 +54,9 @@ pub use real_base::{error, failpoints, source, value};
 
 use std::sync::Arc;
 
-use reclass::parts::model::layer;
-use reclass::parts::model::slot::{MapSlot, Slot};
-use reclass::parts::{evaluate, model};
+use reclass::internals::model::layer;
+use reclass::internals::{evaluate, model};
+use reclass::parts::model::{MapSlot, Slot};
 use source::{FileId, Origin};
 use value::{Key, Value};
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use reclass::parts::engine::counts::Counter;
-use reclass::parts::engine::files::Dependencies;
-use reclass::parts::model::catalog::TreeId;
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::Slot;
+use reclass::internals::engine::counts::Counter;
+use reclass::parts::engine::Dependencies;
+use reclass::parts::model::{Prefixes, Slot, TreeId};
 use reclass::settings::Settings;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Map, Text, Value};

@@ -16,10 +16,9 @@ use serde::Serialize;
 
 use crate::diff::{Difference, NodeDifference, Section, place, together};
 use crate::survey::node_globs;
-use reclass::Inventory;
-use reclass::parts::engine::builder::InventoryBuilder;
-use reclass::parts::engine::context::{Computation, NodeRequest};
-use reclass::parts::output::redact::Redaction;
+use reclass::parts::engine::{Computation, NodeRequest};
+use reclass::redact::Redaction;
+use reclass::{Inventory, InventoryBuilder};
 use reclass_base::error::{Error, Result};
 use reclass_base::pattern::{Glob, chosen};
 use reclass_base::secrets::{Cover, MASK};

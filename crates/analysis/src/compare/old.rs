@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::normal::{OldForm, normal, of_json};
 use crate::errors::OLD_ANSWERS;
-use reclass::parts::engine::answer::NodeInfo;
+use reclass::NodeInfo;
 use reclass::parts::storage::fs;
 use reclass_base::error::{Error, Result, article};
 use reclass_base::stack::grow;

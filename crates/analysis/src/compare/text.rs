@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{ExplainedDifference, ProgramComparison};
 use crate::diff::{NAMED, PROGRAMS, blocks, summary_lines};
-use reclass::parts::output::style::{Paint, Style};
+use reclass::style::{Paint, Style};
 use reclass_base::error::inert;
 use reclass_base::words::{count, listed};
 use reclass_yaml::emit::{EmitOptions, emit};

@@ -6,9 +6,9 @@ use rustc_hash::FxHashSet;
 
 use super::data::Difference;
 use crate::schema::{NodeVerdict, Schemas};
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::{Computation, NodeRequest};
-use reclass::parts::output::report::{Level, grouped};
+use reclass::NodeInfo;
+use reclass::parts::engine::{Computation, NodeRequest};
+use reclass::report::{Level, grouped};
 use reclass_base::error::Fault;
 use reclass_base::value::Text;
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::values::Section;
 use crate::explain::ValuePlace;
-use reclass::parts::output::report::{Finding, Level};
+use reclass::report::{Finding, Level};
 use reclass_base::error::Fault;
 use reclass_base::value::{Text, Value};
 

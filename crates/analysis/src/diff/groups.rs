@@ -9,7 +9,7 @@ use super::data::{ChangeKind, ItemChange, ValueChange};
 use super::items::ListItem;
 use super::values::{NodeChange, Sameness, Section};
 use crate::explain::ValuePlace;
-use reclass::parts::output::redact::Redaction;
+use reclass::redact::Redaction;
 use reclass_base::path::join_path;
 use reclass_base::source::Site;
 use reclass_base::value::{Key, Text, Value};

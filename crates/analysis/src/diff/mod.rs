@@ -14,7 +14,7 @@ mod values;
 use std::path::Path;
 
 use crate::survey::node_globs;
-use reclass::parts::output::redact::Redaction;
+use reclass::redact::Redaction;
 use reclass_base::error::{Error, Result};
 use reclass_base::parallel::both;
 use reclass_base::secrets::Secrets;

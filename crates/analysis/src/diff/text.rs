@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::data::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
 use crate::explain::ValuePlace;
-use reclass::parts::output::brief::{brief, briefs};
-use reclass::parts::output::report::Finding;
-use reclass::parts::output::style::{Paint, Style};
+use reclass::brief::{brief, briefs};
+use reclass::report::Finding;
+use reclass::style::{Paint, Style};
 use reclass_base::error::{Error, Fault, concise, inert};
 use reclass_base::value::Text;
 use reclass_base::words::{count, listed};

@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use reclass::parts::engine::class_names::ClassName;
-use reclass::parts::engine::context::{Answer, Computation, EngineContext};
-use reclass::parts::engine::files::Dependencies;
-use reclass::parts::engine::sequence::Sequence;
-use reclass::parts::model::catalog::{CatalogEntry, TreeId};
+use reclass::parts::engine::{Answer, ClassName, Computation, Dependencies, EngineContext, Sequence};
+use reclass::parts::model::{CatalogEntry, TreeId};
 use reclass_base::lock::Mutex;
 use reclass_base::value::Text;
 

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::items::{ListItem, items, mark_moved};
-use reclass::parts::engine::answer::NodeInfo;
+use reclass::NodeInfo;
 use reclass_base::stack::grow;
 use reclass_base::unordered::equal_unordered;
 use reclass_base::value::{Key, Map, Text, Value};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use super::data::{ClassDocs, DocsPlace, DocsPlaces, Documentation, Names, ParameterDocs};
-use reclass::parts::output::brief::brief;
+use reclass::brief::brief;
 use reclass::parts::storage::fs::percent_encoded;
 use reclass_base::error::inert;
 use reclass_base::value::Text;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
-use reclass::parts::model::template::Template;
+use reclass::parts::model::Template;
 use reclass::parts::model::visit::references as each;
 use reclass_base::error::{Fault, Kind};
 use reclass_base::settings::Settings;

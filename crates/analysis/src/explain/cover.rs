@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::data::{Leaf, ReferenceTrace, Step, ValuePart, ValueTrace};
 use super::explainer::{Wanted, values_without};
 use super::place::ValuePlaces;
-use reclass::parts::output::redact::Redaction;
+use reclass::redact::Redaction;
 use reclass_base::error::Kind;
 use reclass_base::secrets::MASK;
 use reclass_base::stack::grow;

@@ -21,11 +21,9 @@ use rustc_hash::FxHashSet;
 
 use crate::schema::Schemas;
 use budget::Budget;
-use reclass::Inventory;
-use reclass::parts::engine::answer::{NodeInfo, Request};
-use reclass::parts::engine::context::{Computation, Layers, NodeRequest};
-use reclass::parts::engine::exports::OtherNodes;
-use reclass::parts::output::redact::Redaction;
+use reclass::parts::engine::{Computation, Layers, NodeRequest, OtherNodes};
+use reclass::redact::Redaction;
+use reclass::{Inventory, NodeInfo, Request};
 use reclass_base::error::{Error, Fault, Kind, Result};
 use reclass_base::pattern::{Glob, PathPattern, is_wild};
 use reclass_base::secrets::Secrets;

@@ -4,9 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::data::{Leaf, ReferencePlace, ValuePart, ValuePlace};
 use super::explainer::Explainer;
-use reclass::parts::engine::sequence::AUTOMATIC;
+use reclass::parts::engine::AUTOMATIC;
 use reclass::parts::evaluate::{Child, Found, Whnf};
-use reclass::parts::model::slot::Slot;
+use reclass::parts::model::Slot;
 use reclass::parts::output::written::written;
 use reclass_base::source::Origin;
 use reclass_base::stack::grow;

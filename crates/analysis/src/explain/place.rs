@@ -7,8 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::budget::Budget;
 use super::data::{ApplicationTrace, ValuePlace};
-use reclass::parts::engine::context::{Computation, Layers};
-use reclass::parts::engine::sequence::{IncludedBy, IncludedFile};
+use reclass::parts::engine::{Computation, IncludedBy, IncludedFile, Layers};
 use reclass::parts::evaluate::Locate as _;
 use reclass_base::source::{FileId, Origin, Site};
 use reclass_base::value::Text;

@@ -14,13 +14,12 @@ use rustc_hash::FxHashMap;
 use super::data::{ItemTrace, Leaf, MergeOptionTrace, Step, ValuePlace, ValueTrace};
 use super::explainer::{Explainer, MAX_DEPTH};
 use super::parts::default_layer;
-use reclass::parts::engine::context::Layers;
+use reclass::parts::engine::Layers;
 use reclass::parts::evaluate::{
     Effect, Evaluator, FoldStep, FoldTrace, Found, ItemStep, Mode, Root, Run, Stop, Whnf, slot_without,
 };
-use reclass::parts::model::merge::{Prefixes, settled};
-use reclass::parts::model::merge_options::PathRules;
-use reclass::parts::model::slot::{KeyPrefix, Slot, StackEntry};
+use reclass::parts::model::merge::settled;
+use reclass::parts::model::{KeyPrefix, PathRules, Prefixes, Slot, StackEntry};
 use reclass::parts::output::written::written;
 use reclass_base::error::Fault;
 use reclass_base::path::KeyPath;

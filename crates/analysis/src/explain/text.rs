@@ -7,9 +7,9 @@ use super::data::{
     ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation, ItemTrace, QueryAnswer, ReferencePlace,
     ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
+use reclass::brief::{brief, briefs, whole};
 use reclass::parts::evaluate::{Effect, ItemEffect};
-use reclass::parts::output::brief::{brief, briefs, whole};
-use reclass::parts::output::style::{Paint, Style};
+use reclass::style::{Paint, Style};
 use reclass_base::error::inert;
 use reclass_base::secrets::MASK;
 use reclass_base::stack::grow;

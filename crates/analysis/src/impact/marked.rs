@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass_base::pattern::{PathPattern, Progress};
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;

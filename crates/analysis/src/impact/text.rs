@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::data::Impact;
 use crate::diff::{self, Difference, ValueChange};
-use reclass::parts::output::style::Paint;
+use reclass::style::Paint;
 use reclass_base::error::inert;
 use reclass_base::value::Text;
 use reclass_base::words::{count, listed};

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::selection::CodeSelection;
 use crate::errors::BASELINE_INVALID;
-use reclass::parts::output::report::{Finding, to_json};
 use reclass::parts::storage::fs;
+use reclass::report::{Finding, to_json};
 use reclass_base::error::{Error, Fault, Result};
 use reclass_base::value::{Map, Value};
 

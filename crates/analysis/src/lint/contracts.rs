@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::linter::{Linter, lint_fault};
 use crate::schema::{FoundViolations, NodeVerdict, Schemas};
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::{Computation, NodeRequest};
+use reclass::NodeInfo;
+use reclass::parts::engine::{Computation, NodeRequest};
 use reclass_base::error::{Error, Fault};
 use reclass_base::source::Site;
 use reclass_base::value::Key;

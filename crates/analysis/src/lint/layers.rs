@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::linter::{Linter, MergedSection};
 use crate::survey::SurveyedFile;
-use reclass::parts::model::layer::Layer;
-use reclass::parts::model::slot::{KeyPrefix, MapSlot, Slot};
+use reclass::parts::model::{KeyPrefix, Layer, MapSlot, Slot};
 use reclass_base::source::{FileId, Origin};
 use reclass_base::value::{Key, Value};
 

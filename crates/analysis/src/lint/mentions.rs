@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linter::{Linter, MergedSection};
 use crate::survey::SurveyedFile;
-use reclass::parts::model::slot::{MapSlot, Slot};
+use reclass::parts::model::{MapSlot, Slot};
 use reclass_base::source::FileId;
 use reclass_base::stack::grow;
 use reclass_base::value::Key;

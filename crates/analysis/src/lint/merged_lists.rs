@@ -6,9 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::linter::Linter;
 use crate::survey::Surveyed;
-use reclass::parts::model::layer::Layer;
-use reclass::parts::model::merge_options::{PathRules, enabled};
-use reclass::parts::model::slot::Slot;
+use reclass::parts::model::merge_options::enabled;
+use reclass::parts::model::{Layer, PathRules, Slot};
 use reclass_base::value::Key;
 
 /// Visits the lists of all layers, each layer once, with the path and the rules of a list; a reference may bring

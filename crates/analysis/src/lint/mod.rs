@@ -27,8 +27,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::survey::{Survey, SurveyedFile, node_globs};
 use reclass::Inventory;
-use reclass::parts::engine::context::Computation;
-use reclass::parts::output::report::{Finding, Level, grouped};
+use reclass::parts::engine::Computation;
+use reclass::report::{Finding, Level, grouped};
 use reclass_base::error::{Error, Fault, Kind, Result, Warning};
 use reclass_base::parallel;
 use reclass_base::progress::WorkUnit;

@@ -3,9 +3,8 @@
 use rustc_hash::FxHashSet;
 
 use crate::survey::Survey;
-use reclass::parts::model::slot::{MapSlot, Slot};
-use reclass::parts::model::template::{Parsed, Part, Reference, parse};
-use reclass::parts::model::visit;
+use reclass::parts::model::template::parse;
+use reclass::parts::model::{MapSlot, Parsed, Part, Reference, Slot, visit};
 use reclass_base::pattern::Glob;
 use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;

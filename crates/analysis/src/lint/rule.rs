@@ -2,7 +2,7 @@
 
 use super::file_text::FileText;
 use super::linter::Linter;
-use reclass::parts::output::report::Level;
+use reclass::report::Level;
 use reclass_base::error::Fault;
 
 /// One rule.

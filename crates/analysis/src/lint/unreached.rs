@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::linter::Linter;
 use super::param::MOST_SIMILAR;
 use crate::survey::ClassFiles;
-use reclass::parts::model::layer::ClassEntry;
+use reclass::parts::model::ClassEntry;
 use reclass_base::error::{Fault, Kind};
 use reclass_base::value::Text;
 

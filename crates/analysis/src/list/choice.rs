@@ -1,6 +1,6 @@
 //! Selects the paths of a file by patterns: the paths that match, and everything below them.
 
-use reclass::parts::model::slot::{MapSlot, Slot};
+use reclass::parts::model::{MapSlot, Slot};
 use reclass_base::pattern::{PathPattern, Progress};
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Value};

@@ -5,7 +5,7 @@ use super::nodes::{ListedRows, NodeFilter, nodes};
 use super::parameters::parameters;
 use super::references::references;
 use reclass::Inventory;
-use reclass::parts::output::redact::Redaction;
+use reclass::redact::Redaction;
 use reclass_base::error::{Fault, Kind, Result, article};
 use reclass_base::pattern::{Glob, is_wild};
 use reclass_base::pystr;

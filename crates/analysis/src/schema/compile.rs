@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::document::{SCHEME, SchemaDocument, joined};
 use super::keywords;
 use super::sentence::{leaves, names, part, sentence};
-use reclass::parts::engine::schema_files::SchemaFiles;
+use reclass::parts::engine::SchemaFiles;
 use reclass::parts::storage::fs::percent_decoded;
 use reclass_base::error::{Error, Fault};
 use reclass_base::pattern::Glob;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::instance::json;
 use crate::errors::SCHEMA_INVALID;
-use reclass::parts::engine::schema_files::SchemaFile;
+use reclass::parts::engine::SchemaFile;
 use reclass::parts::storage::fs;
 use reclass_base::error::{Error, Fault, Result};
 use reclass_base::pystr;

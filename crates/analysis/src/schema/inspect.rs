@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
 use super::check::Schemas;
-use reclass::parts::engine::context::Computation;
-use reclass::parts::engine::inputs::Inputs;
-use reclass::parts::engine::schema_files::SchemaFiles;
+use reclass::parts::engine::{Computation, Inputs, SchemaFiles};
 use reclass_base::error::Result;
 use reclass_base::settings::Settings;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::verdict::{Description, NodeVerdict};
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::{Computation, NodeRequest};
+use reclass::NodeInfo;
+use reclass::parts::engine::{Computation, NodeRequest};
 use reclass_base::error::{Fault, Result};
 use reclass_base::secrets::Secrets;
 use reclass_base::source::Site;

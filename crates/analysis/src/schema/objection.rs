@@ -6,7 +6,7 @@ use super::check::Schemas;
 use super::compile::SchemaPart;
 use super::instance::name;
 use super::verdict::NodeVerdict;
-use reclass::parts::engine::answer::NodeInfo;
+use reclass::NodeInfo;
 use reclass_base::source::Site;
 use reclass_base::value::Text;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::explain::ValuePlace;
-use reclass::parts::output::brief::{brief, briefs};
-use reclass::parts::output::report::{Finding, Level};
+use reclass::brief::{brief, briefs};
+use reclass::report::{Finding, Level};
 use reclass_base::error::{Fault, Kind};
 use reclass_base::source::Site;
 use reclass_base::value::{Text, Value};

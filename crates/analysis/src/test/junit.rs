@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::data::{TestFailure, TestReport, TestResult, TestState};
-use reclass::parts::output::report::below;
+use reclass::report::below;
 use reclass_base::error::{Error, concise};
 
 /// The report in the form of `JUnit`: a suite for each file, a case for each test. Paths are relative to `folder` if

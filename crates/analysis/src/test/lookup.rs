@@ -1,8 +1,8 @@
 //! Finds the value at a path of a test in the answer for a node, and hides secrets in it.
 
 use crate::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, shown};
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::output::redact::Redaction;
+use reclass::NodeInfo;
+use reclass::redact::Redaction;
 use reclass_base::path::{join_path, list_index, split_path};
 use reclass_base::pystr;
 use reclass_base::similar;

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reclass::Inventory;
-use reclass::parts::output::redact::Redaction;
 use reclass::parts::storage::fs;
+use reclass::redact::Redaction;
 use reclass_base::error::{Error, Fault, Kind, Note, Result};
 
 pub use data::{MOST_FAILURES, StoppedRun, TestFailure, TestReport, TestResult, TestState};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::data::{TestFailure, TestReport, TestResult, TestState};
-use reclass::parts::output::style::{Paint, Style};
+use reclass::style::{Paint, Style};
 use reclass_base::error::{Error, concise, inert};
 
 /// Number of nodes that a failure names.

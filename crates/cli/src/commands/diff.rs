@@ -48,7 +48,7 @@ pub fn states<'q>(question: &'q OpenInvocation<'_>) -> (&'q str, &'q str) {
 
 /// Inside the base folder the settings come from the file there. Then each state uses its own settings file.
 pub fn own_options<'q>(question: &'q OpenInvocation<'_>) -> Option<Box<OwnOptions<'q>>> {
-    let real = |path: &str| reclass::files::real(Path::new(path));
+    let real = |path: &str| reclass::parts::storage::fs::real(Path::new(path));
     let base = question.inventory.settings().inventory_base_uri.as_deref().and_then(real);
     let is_inside = !question.configuration.named && base.is_some() && base == real(".");
     let configuration = question.configuration;

@@ -105,7 +105,10 @@ pub fn open(file: &str) -> std::result::Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("'{program}' could not open the page: {status}")),
-        Err(error) => Err(format!("'{program}' could not open the page: {}", reclass::files::reason(&error))),
+        Err(error) => Err(format!(
+            "'{program}' could not open the page: {}",
+            reclass::parts::storage::fs::reason(&error)
+        )),
     }
 }
 

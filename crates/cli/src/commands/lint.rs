@@ -8,7 +8,7 @@ use clap::{Arg, Command, ValueHint};
 use indexmap::IndexMap;
 use reclass::Inventory;
 use reclass::error::{Error, Result, inert};
-use reclass::files::real_relative;
+use reclass::parts::storage::fs::real_relative;
 use reclass::report::{self, Finding, Level};
 use reclass::style::{Paint, Style};
 use reclass::words::count;

@@ -80,7 +80,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let mut hints = Vec::new();
     for (path, text) in &report.recorded {
         write(path, text)?;
-        hints.push(format!("snapshots written to '{}'", reclass::files::display(path)));
+        hints.push(format!("snapshots written to '{}'", reclass::parts::storage::fs::display(path)));
     }
     let found = !report.is_passed();
     Ok(Printout { text: printed(question, &report, &current), found, hints, ..Printout::default() })
@@ -90,7 +90,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
 fn write(path: &Path, text: &str) -> Result<()> {
     let tests = path.ancestors().nth(2).unwrap_or(Path::new(""));
     let name = path.strip_prefix(tests).unwrap_or(path).to_string_lossy();
-    OutputFolder::make(&reclass::files::display(tests))?.put(&name, text.as_bytes())
+    OutputFolder::make(&reclass::parts::storage::fs::display(tests))?.put(&name, text.as_bytes())
 }
 
 fn printed(question: &OpenInvocation<'_>, report: &TestReport, current: &Path) -> String {

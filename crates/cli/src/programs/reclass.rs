@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Command, ValueHint};
 use reclass::error::{Fault, Kind, Result};
-use reclass::files;
+use reclass::parts::storage::fs;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
@@ -84,7 +84,7 @@ fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result
     let base = settings.inventory_base_uri.as_deref();
     for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
         // Only an inventory in files has folders to protect.
-        if files::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
+        if fs::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
             let reason = "the files of the inventory are there";
             return Err(Fault::new(Kind::PathRefused { path: folder.into(), reason }).into());
         }

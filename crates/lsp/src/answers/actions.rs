@@ -188,9 +188,12 @@ fn created_file(uri: Uri, text: String) -> Vec<DocumentChangeOperation> {
 /// The action that creates the file of a class in the first folder of classes.
 fn created(workspace: &Workspace, name: &str) -> Option<CodeAction> {
     let settings = workspace.inventory.settings();
-    let roots =
-        reclass::files::roots(settings.inventory_base_uri.as_deref(), &settings.classes_uri, "classes_uri")
-            .ok()?;
+    let roots = reclass::parts::storage::fs::roots(
+        settings.inventory_base_uri.as_deref(),
+        &settings.classes_uri,
+        "classes_uri",
+    )
+    .ok()?;
     let is_plain = name.split('.').all(|part| !part.is_empty() && !part.contains(['/', '$', '*', ' ']));
     let path = roots.first().filter(|_| is_plain)?.join(name.replace('.', "/")).with_extension("yml");
     let uri = uri_of(&path)?;

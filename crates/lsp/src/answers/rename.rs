@@ -9,7 +9,7 @@ use lsp_types::{
 };
 use reclass::Inventory;
 use reclass::error::concise;
-use reclass::files::real;
+use reclass::parts::storage::fs::real;
 use reclass_edit::rename::{Renaming, rename_class, rename_parameter};
 
 use crate::answers::definition::class_of_entry;

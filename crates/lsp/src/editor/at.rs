@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass_base::path::join_path;
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;

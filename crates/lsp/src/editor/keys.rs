@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use crate::editor::names::InventoryNames;
 use reclass::Inventory;
-use reclass::parts::engine::context::NodeRequest;
-use reclass::parts::model::layer::Layer;
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::{MapSlot, Slot};
-use reclass::parts::output::redact::Redaction;
+use reclass::parts::engine::NodeRequest;
+use reclass::parts::model::{Layer, MapSlot, Prefixes, Slot};
+use reclass::redact::Redaction;
 use reclass_analysis::schema::{Description, Schemas};
 use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;

@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use reclass::Inventory;
-use reclass::parts::engine::context::NodeRequest;
-use reclass::parts::engine::sequence::IncludedBy;
-use reclass::parts::model::catalog::CatalogEntry;
-use reclass::parts::model::layer::{ClassEntry, Layer, absolute_names};
-use reclass::parts::model::template::Template;
-use reclass::parts::model::visit;
+use reclass::parts::engine::{IncludedBy, NodeRequest};
+use reclass::parts::model::layer::absolute_names;
+use reclass::parts::model::{CatalogEntry, ClassEntry, Layer, Template, visit};
 use reclass::parts::storage::fs::display;
 use reclass_analysis::survey::{Survey, SurveyedFile};
 use reclass_base::path::join_path;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::editor::keys::{below, mapping, plain};
 use crate::editor::names::InventoryNames;
-use reclass::parts::model::slot::{KeyPrefix, MapSlot, Slot};
+use reclass::parts::model::{KeyPrefix, MapSlot, Slot};
 use reclass_base::path::{join_path, split_path};
 use reclass_base::value::{Key, Value};
 

@@ -1,9 +1,8 @@
 //! The parameters of a node as an editor may show them.
 
-use reclass::Inventory;
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::NodeRequest;
-use reclass::parts::output::redact::Redaction;
+use reclass::parts::engine::NodeRequest;
+use reclass::redact::Redaction;
+use reclass::{Inventory, NodeInfo};
 use reclass_analysis::explain::{ValuePlaces, shown};
 use reclass_base::value::Value;
 

@@ -1,7 +1,7 @@
 //! A line that says what changes (`set a/b value`, `delete a/b`, `append a/b value`) and a text: the
 //! new text says what the old one with the change says, or the edit is refused.
 
-use reclass::parts::model::merge::Prefixes;
+use reclass::parts::model::Prefixes;
 use reclass::settings::Settings;
 use reclass::value::{Map, Text, Value};
 use reclass_edit::{Action, Change, read};

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 
-use reclass::parts::storage::git::remote::{Remote, Transport};
-use reclass::parts::storage::location::TreeLocations;
+use reclass::internals::storage::git::remote::{Remote, Transport};
+use reclass::parts::storage::TreeLocations;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 

@@ -2,8 +2,9 @@
 //! inside of the text, and what has no sentinel stays as it is.
 
 use reclass::error::{Error, Fault, Kind};
-use reclass::parts::model::query;
-use reclass::parts::model::template::{self, Parsed, Part, Reference};
+use reclass::internals::model::query;
+use reclass::internals::model::template::split_default;
+use reclass::parts::model::{Parsed, Part, Reference, template};
 use reclass::settings::Settings;
 use reclass::source::Site;
 use reclass::value::Text;
@@ -51,7 +52,7 @@ pub fn check(input: &[u8]) {
         Ok(query) => assert!(query.value.is_some() || query.comparisons().count() > 0, "{query:?}"),
         Err(message) => failed(Fault::new(Kind::QuerySyntax { message }), text, length),
     }
-    let _ = template::split_default(text, &settings.delimiter);
+    let _ = split_default(text, &settings.delimiter);
 }
 
 fn parts(parts: &[Part], length: usize) {

@@ -1,7 +1,7 @@
 //! Bytes as a settings file, and a name that a minion chooses: errors are reported with their code. Mappings
 //! turn the name into the same classes each time, and end.
 
-use reclass::parts::model::mappings::Mappings;
+use reclass::internals::model::mappings::Mappings;
 use reclass::settings::Settings;
 use reclass::value::Value;
 use reclass_yaml as yaml;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::lookup;
 use crate::compare::normal::{OldForm, in_form};
 use crate::diff::NodeChange;
-use reclass::parts::engine::context::Computation;
+use reclass::parts::engine::Computation;
 use reclass_base::pystr;
 use reclass_base::source::FileId;
 use reclass_base::stack::grow;

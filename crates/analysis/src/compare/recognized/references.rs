@@ -5,9 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::lookup;
 use crate::diff::NodeChange;
-use reclass::parts::engine::context::Layers;
-use reclass::parts::model::slot::Slot;
-use reclass::parts::model::template::{Part, Reference, Template};
+use reclass::parts::engine::Layers;
+use reclass::parts::model::{Part, Reference, Slot, Template};
 use reclass_base::path::split_path;
 use reclass_base::value::{Key, Text, Value};
 

@@ -2,13 +2,10 @@
 
 use crate::compare::causes::Cause;
 use crate::compare::normal::OldForm;
-use reclass::parts::engine::answer::NodeInfo;
-use reclass::parts::engine::context::Layers;
-use reclass::parts::engine::sequence::{AUTOMATIC, IncludedBy};
-use reclass::parts::model::merge::Prefixes;
-use reclass::parts::model::slot::Slot;
-use reclass::parts::model::template::Part;
+use reclass::NodeInfo;
+use reclass::parts::engine::{AUTOMATIC, IncludedBy, Layers};
 use reclass::parts::model::visit::references;
+use reclass::parts::model::{Part, Prefixes, Slot};
 use reclass_base::error::{Fault, Kind};
 use reclass_base::settings::Settings;
 use reclass_base::value::Key;

@@ -2,7 +2,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::lint::prelude::*;
-use reclass::parts::engine::sequence::{IncludedBy, IncludedFile};
+use reclass::parts::engine::{IncludedBy, IncludedFile};
 
 pub const RULE: Rule = Rule {
     id: "class-redundant",

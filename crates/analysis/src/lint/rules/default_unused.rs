@@ -1,6 +1,6 @@
 use crate::lint::param::references;
 use crate::lint::prelude::*;
-use reclass::parts::model::template::Part;
+use reclass::parts::model::Part;
 
 pub const RULE: Rule = Rule {
     id: "default-unused",

@@ -1,5 +1,5 @@
 use crate::lint::prelude::*;
-use reclass::parts::engine::etcd::EtcdOwner;
+use reclass::parts::engine::EtcdOwner;
 use reclass_base::similar;
 
 pub const RULE: Rule = Rule {

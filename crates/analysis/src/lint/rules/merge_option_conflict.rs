@@ -1,6 +1,6 @@
 use crate::lint::merged_lists::each_list;
 use crate::lint::prelude::*;
-use reclass::parts::model::merge_options::Declaration;
+use reclass::parts::model::Declaration;
 
 pub const RULE: Rule = Rule {
     id: "merge-option-conflict",

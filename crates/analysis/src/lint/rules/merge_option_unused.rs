@@ -1,6 +1,6 @@
 use crate::lint::merged_lists::each_list;
 use crate::lint::prelude::*;
-use reclass::parts::model::merge_options::{Declaration, PathRules};
+use reclass::parts::model::{Declaration, PathRules};
 
 pub const RULE: Rule = Rule {
     id: "merge-option-unused",

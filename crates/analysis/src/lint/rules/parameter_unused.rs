@@ -1,8 +1,6 @@
 use crate::lint::param::{PARAM, each_query, gap, keys_set, references};
 use crate::lint::prelude::*;
-use reclass::parts::model::query::Operand;
-use reclass::parts::model::template::{self, Parsed, Part, Reference};
-use reclass::parts::model::visit;
+use reclass::parts::model::{Operand, Parsed, Part, Reference, template, visit};
 use reclass_base::path::split_path;
 use reclass_base::pattern::Glob;
 

@@ -1,6 +1,6 @@
 use crate::lint::param::each_query;
 use crate::lint::prelude::*;
-use reclass::parts::model::query::Query;
+use reclass::parts::model::Query;
 
 pub const RULE: Rule = Rule {
     id: "query-unanswered",

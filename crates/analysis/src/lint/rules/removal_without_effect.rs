@@ -1,6 +1,6 @@
 use crate::lint::merged_lists::lists;
 use crate::lint::prelude::*;
-use reclass::parts::model::merge_options::Strategy;
+use reclass::parts::model::Strategy;
 use reclass_base::pystr;
 use reclass_base::secrets::Cover;
 
