@@ -3,38 +3,38 @@
 //!
 //! [`Inventory`] is the only entry for the outer crates.
 
-pub mod answer;
-pub mod automatic;
-pub mod builder;
-pub mod changed;
-pub mod class_names;
-pub mod classes;
-pub mod context;
-pub mod counts;
-pub mod cycles;
-pub mod database;
-pub mod etcd;
-pub mod exports;
-pub mod faults;
-pub mod fetch_state;
-pub mod files;
-pub mod fingerprint;
-pub mod ignored;
-pub mod inputs;
-pub mod known_grains;
-pub mod linearize;
-pub mod locate;
-pub mod node;
-pub mod notices;
-pub mod order;
-pub mod prefix;
-pub mod question;
-pub mod schema_files;
-pub mod sequence;
-pub mod sources;
-pub mod top;
-pub mod trees;
-pub mod values;
+pub(crate) mod answer;
+pub(crate) mod automatic;
+pub(crate) mod builder;
+mod changed;
+pub(crate) mod class_names;
+mod classes;
+pub(crate) mod context;
+pub(crate) mod counts;
+mod cycles;
+pub(crate) mod database;
+pub(crate) mod etcd;
+pub(crate) mod exports;
+mod faults;
+pub(crate) mod fetch_state;
+pub(crate) mod files;
+mod fingerprint;
+mod ignored;
+pub(crate) mod inputs;
+mod known_grains;
+pub(crate) mod linearize;
+mod locate;
+mod node;
+mod notices;
+mod order;
+pub(crate) mod prefix;
+pub(crate) mod question;
+pub(crate) mod schema_files;
+pub(crate) mod sequence;
+pub(crate) mod sources;
+pub(crate) mod top;
+pub(crate) mod trees;
+mod values;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -231,12 +231,6 @@ impl Inventory {
     /// The top of a node. With `mapped`, the node needs no file.
     pub fn top(&self, name: &str, request: &Request, mapped: bool) -> Result<top::Top> {
         self.database().top(name, request, mapped)
-    }
-
-    /// Renders a node without a file, from class mappings, input data and automatic parameters
-    /// (`node_not_found: mappings`).
-    pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.database().answer(name, request, true)
     }
 
     /// Renders every node, sorted by name. The first node that fails fails the whole call, and so does a

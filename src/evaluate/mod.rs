@@ -18,7 +18,7 @@ mod path_stack;
 mod query;
 mod reference;
 mod root;
-pub(crate) mod trace;
+mod trace;
 mod without;
 
 use std::cell::Cell;

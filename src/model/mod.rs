@@ -2,15 +2,15 @@
 //!
 //! References and inventory queries are only syntax here; `evaluate` resolves them.
 
-pub mod catalog;
+pub(crate) mod catalog;
 pub mod configuration;
-pub mod grains;
-pub mod interner;
-pub mod layer;
-pub mod mappings;
-pub mod merge;
-pub mod merge_options;
-pub mod query;
-pub mod slot;
-pub mod template;
-pub mod visit;
+pub(crate) mod grains;
+pub(crate) mod interner;
+pub(crate) mod layer;
+pub(crate) mod mappings;
+pub(crate) mod merge;
+pub(crate) mod merge_options;
+pub(crate) mod query;
+pub(crate) mod slot;
+pub(crate) mod template;
+pub(crate) mod visit;

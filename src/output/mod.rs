@@ -7,6 +7,6 @@ pub mod redact;
 pub mod report;
 pub mod style;
 #[cfg(feature = "serde")]
-pub mod typed;
-pub mod wire;
-pub mod written;
+pub(crate) mod typed;
+pub(crate) mod wire;
+pub(crate) mod written;

@@ -2,26 +2,26 @@
 //!
 //! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
-pub mod access_error;
+pub(crate) mod access_error;
 mod beneath;
-pub mod etcd;
-pub mod folders;
-pub mod fs;
-pub mod git;
-pub mod list;
-pub mod location;
+pub(crate) mod etcd;
+pub(crate) mod folders;
+pub(crate) mod fs;
+pub(crate) mod git;
+mod list;
+pub(crate) mod location;
 pub(crate) mod os;
 #[cfg(unix)]
-pub mod outside;
-pub mod overlay;
-pub mod path_context;
+pub(crate) mod outside;
+pub(crate) mod overlay;
+pub(crate) mod path_context;
 mod permissions;
 mod private;
-pub(crate) mod program;
-pub mod record;
-pub mod tree_path;
-pub mod watch;
-pub mod write;
+mod program;
+pub(crate) mod record;
+pub(crate) mod tree_path;
+pub(crate) mod watch;
+pub(crate) mod write;
 
 pub use fs::DiskFingerprint;
 pub use list::{Folder, FoundFile, Listing};

@@ -7,8 +7,8 @@ mod cache;
 mod fetch;
 mod objects;
 mod program;
-pub mod remote;
-pub mod revision;
+pub(crate) mod remote;
+pub(crate) mod revision;
 mod work_tree;
 
 use std::path::{Path, PathBuf};
