@@ -68,9 +68,7 @@ pub use output::{brief, redact, report, style};
 pub use reclass_base::error::Error;
 pub use reclass_base::settings::Settings;
 pub use reclass_base::value::Value;
-pub use reclass_base::{
-    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value, words,
-};
+pub use reclass_base::{error, json, pystr, settings, source, value};
 
 /// Text forms of values.
 pub mod formats {

@@ -8,8 +8,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use reclass::lock::Mutex;
-use reclass::progress::{self, WorkProgress};
+use reclass_base::lock::Mutex;
+use reclass_base::progress::{self, WorkProgress};
 
 use crate::process::environment;
 
@@ -118,7 +118,7 @@ fn write_line(text: &str) {
 mod tests {
     use std::time::Duration;
 
-    use reclass::progress::{WorkProgress, WorkUnit};
+    use reclass_base::progress::{WorkProgress, WorkUnit};
 
     use super::{CurrentWork, thousands};
 

@@ -192,7 +192,7 @@ pub fn run(jobs: &Receiver<Job>, results: &Sender<Checked>) {
             Err(RecvTimeoutError::Timeout) => {
                 let Some((workspace, generation)) = wanted.pop_first() else { continue };
                 let Some(known) = inventories.get_mut(&workspace) else { continue };
-                let touched = reclass::panics::catch(|| known.touched()).unwrap_or_default();
+                let touched = reclass_base::panics::catch(|| known.touched()).unwrap_or_default();
                 let answer = |known: &mut Checking, findings, names, whole| {
                     let (baseline, inventory) = (known.baseline.clone(), known.beside.take());
                     Checked { workspace, generation, findings, baseline, inventory, names, whole }
@@ -207,7 +207,7 @@ pub fn run(jobs: &Receiver<Job>, results: &Sender<Checked>) {
                     }
                 }
                 // After a panic nothing of the inventory can be trusted.
-                let (findings, names) = reclass::panics::catch(|| known.check()).unwrap_or_else(|_| {
+                let (findings, names) = reclass_base::panics::catch(|| known.check()).unwrap_or_else(|_| {
                     known.inventory = None;
                     Default::default()
                 });

@@ -524,7 +524,7 @@ impl Server<'_> {
         else {
             return;
         };
-        let answer = reclass::panics::catch(|| known.inventory.nodeinfo(&node, &NodeRequest::default()));
+        let answer = reclass_base::panics::catch(|| known.inventory.nodeinfo(&node, &NodeRequest::default()));
         let error = match answer {
             Ok(Ok(info)) => return known.remember(&node, &info),
             Ok(Err(error)) => error,
@@ -558,7 +558,7 @@ impl Server<'_> {
             return self.send(Response::new_err(id, ErrorCode::RequestCanceled as i32, message));
         }
         self.report();
-        let answer = reclass::panics::catch(|| self.answer(&method, request.params));
+        let answer = reclass_base::panics::catch(|| self.answer(&method, request.params));
         let response = match answer {
             Ok(Ok(value)) => Response::new_ok(id, value),
             Ok(Err((code, message))) => Response::new_err(id, code as i32, message),

@@ -18,11 +18,11 @@ use crate::once::objects;
 use crate::outgoing::Outgoing;
 use reclass::NodeInfo;
 use reclass::error::{Kind, Result, Warning, concise_warning, inert};
-use reclass::failpoints::failpoint;
 use reclass::report::to_json;
-use reclass::stack::grow;
 use reclass::value::{Map, Value};
 use reclass_analysis::list;
+use reclass_base::failpoints::failpoint;
+use reclass_base::stack::grow;
 use reclass_serve::{News, Remarks, Served, ServedReply, without_node};
 
 impl Inventory {

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::outgoing::Outgoing;
-use reclass::stack::grow;
 use reclass::value::{INDEX, Value, apart};
+use reclass_base::stack::grow;
 
 /// The Python object of a result. Each call creates new containers.
 pub fn object<'py>(outgoing: &mut Outgoing<'py>, result: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {

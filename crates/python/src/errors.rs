@@ -127,7 +127,7 @@ fn placed(text: &str, site: Option<&Site>) -> String {
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         reclass_serve::Served::forget_all();
-        let place = reclass::panics::take_location();
+        let place = reclass_base::panics::take_location();
         // For a file of a dependency, the path below the folder of the registry.
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {

@@ -15,9 +15,9 @@ use crate::errors::exception;
 use crate::once::objects;
 use reclass::configuration::with_file;
 use reclass::error::{Fault, Kind};
-use reclass::failpoints::failpoint;
 use reclass::settings::PROGRAM_SETTINGS;
 use reclass::value::{Date, DateTime, Key, Map, Text, Value};
+use reclass_base::failpoints::failpoint;
 
 /// Maximum nesting depth of objects from Python.
 const DEPTH: usize = 256;

@@ -17,9 +17,7 @@ use crate::translating::{
 };
 use reclass::Request;
 use reclass::error::Error;
-use reclass::lock::Mutex;
 use reclass::parts::model::CatalogEntry;
-use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Map, Text, Value};
 use reclass_analysis::compare::compare_state;
@@ -28,6 +26,8 @@ use reclass_analysis::explain::{Selection, explain, to_text};
 use reclass_analysis::impact::impact;
 use reclass_analysis::lint::lint;
 use reclass_analysis::list::{self, ListedRows, NodeFilter};
+use reclass_base::lock::Mutex;
+use reclass_base::stack::grow;
 use reclass_serve::{Served, status};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.

@@ -63,12 +63,12 @@ mod _engine {
     #[cfg(debug_assertions)]
     #[pyfunction]
     fn arm(at: usize) -> usize {
-        reclass::failpoints::arm(at)
+        reclass_base::failpoints::arm(at)
     }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        reclass::panics::record_locations();
+        reclass_base::panics::record_locations();
         super::once::make(module.py())?;
         let names: Vec<&str> = reclass::settings::TABLE.iter().map(|row| row.name).collect();
         module.add("setting_names", names)?;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::once::objects;
 use reclass::FetchState;
 use reclass::error::{Warning, concise_warning, inert};
-use reclass::lock::Mutex;
+use reclass_base::lock::Mutex;
 
 /// The level of a line, with Python's numbers.
 #[derive(Clone, Copy)]

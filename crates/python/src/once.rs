@@ -61,7 +61,7 @@ pub fn objects(py: Python<'_>) -> &Objects {
 
 /// Makes everything.
 pub fn make(py: Python<'_>) -> PyResult<()> {
-    reclass::keys::seed();
+    reclass_base::keys::seed();
     OBJECTS.get_or_try_init(py, || Objects::new(py))?;
     answer_once(py)?;
     convert_once(py)

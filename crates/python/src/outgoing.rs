@@ -8,9 +8,9 @@ use pyo3::types::{
 };
 
 use crate::strings::TakenStrings;
-use reclass::failpoints::failpoint;
-use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
+use reclass_base::failpoints::failpoint;
+use reclass_base::stack::grow;
 
 /// Creates the objects of one answer.
 pub struct Outgoing<'py> {

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
-use reclass::lock::Mutex;
 use reclass::value::Text;
+use reclass_base::lock::Mutex;
 
 static STRINGS: Mutex<Option<Box<Strings>>> = Mutex::new(None);
 

@@ -12,11 +12,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
-use reclass::failpoints::arm;
-use reclass::panics;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::{Inventory, Request};
+use reclass_base::failpoints::arm;
+use reclass_base::panics;
 use reclass_base::parallel;
 use reclass_edit::cluster::{self, ClusterFile};
 use reclass_edit::tree::EditOptions;

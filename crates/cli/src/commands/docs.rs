@@ -3,8 +3,8 @@
 use clap::{Arg, Command, ValueHint};
 use reclass::error::Result;
 use reclass::report::to_json;
-use reclass::words::count;
 use reclass_analysis::docs::{docs, pages, stream};
+use reclass_base::words::count;
 
 use crate::commands::list::left_out;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, usage};

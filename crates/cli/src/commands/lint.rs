@@ -11,10 +11,10 @@ use reclass::error::{Error, Result, inert};
 use reclass::parts::storage::fs::real_relative;
 use reclass::report::{self, Finding, Level};
 use reclass::style::{Paint, Style};
-use reclass::words::count;
 use reclass_analysis::lint::{
     Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, errors_as_findings, selected,
 };
+use reclass_base::words::count;
 use reclass_edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass_edit::tree::EditOptions;
 use reclass_edit::unified::{ShownText, unified};

@@ -8,8 +8,8 @@ use reclass::error::{Fault, Result, inert};
 use reclass::report::to_json;
 use reclass::style::Style;
 use reclass::value::Text;
-use reclass::words::count;
 use reclass_analysis::list::{self, Bearing, ListedRows, NameRow, NodeFilter, What};
+use reclass_base::words::count;
 use serde::Serialize;
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, many};

@@ -12,8 +12,8 @@ use lsp_types::{
 };
 use reclass::settings::Settings;
 use reclass::value::{Key, Map, Text};
-use reclass::words::count;
 use reclass_analysis::explain::Description;
+use reclass_base::words::count;
 
 use crate::answers::hover::first_names;
 use crate::answers::in_words;

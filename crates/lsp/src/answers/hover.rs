@@ -3,9 +3,9 @@
 use crate::editor::Item;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use reclass::style::Paint;
-use reclass::words::count;
 use reclass_analysis::docs::first_comment;
 use reclass_analysis::explain::to_text;
+use reclass_base::words::count;
 
 use crate::answers::definition::class_of_entry;
 use crate::workspace::Cursor;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::editor::{Item, ItemAt, keys_in};
 use lsp_types::{CodeLens, Command, Range};
-use reclass::words::count;
+use reclass_base::words::count;
 
 use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;
