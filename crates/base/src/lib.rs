@@ -1,4 +1,5 @@
-//! The words that all other crates share: values, keys, errors, settings, places in files, and Python's texts.
+//! Turns options into settings, and faults into errors with places; values, keys and Python's texts are here too, since
+//! all other crates share them.
 //!
 //! Invariants: it knows nothing of YAML, files or nodes. An error is data, and its text is made where it is shown. A
 //! setting has its type, its default and its documentation in one row of `settings`.

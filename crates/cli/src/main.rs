@@ -1,5 +1,9 @@
-//! The programs `reclass`, `reclass-salt` and `reclass-ansible` print the data of a node or of the whole
-//! inventory.
+//! Turns command lines into output and an exit code: the programs `reclass`, `reclass-salt` and `reclass-ansible`.
+//!
+//! Invariants: a command asks the crates below and decides nothing about an inventory. Only `terminal` and `progress` print.
+//! Exit codes are those of the Python programs where these have the command.
+//!
+//! Read first: `programs/reclass`, `program`, `terminal`.
 
 mod commands;
 mod configuration;

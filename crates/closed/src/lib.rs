@@ -1,7 +1,8 @@
-//! The system where there is none: the names of `rustix` and of `std::os` that the storage uses, for a target
-//! without files, clocks and programs. Every call fails with [`io::Errno::NOSYS`].
+//! Turns each call of the system that the storage makes into an error, for a target without files, clocks and programs:
+//! it has the names of `rustix` and of `std::os`.
 //!
-//! So the storage is the same on every target, and what a browser cannot do is an error with a message.
+//! Invariants: every call fails with [`io::Errno::NOSYS`], and none does anything. So the storage is the same on every
+//! target, and a browser that cannot do something gets an error with a message.
 #![cfg(not(unix))]
 #![allow(
     missing_docs,

@@ -1,4 +1,4 @@
-//! The language server: answers an editor about the inventory whose files it edits.
+//! Turns the messages of an editor into answers about the inventory whose files it edits: the language server.
 //!
 //! Invariants: the server knows no analysis, and the analyses know no protocol; each answer is a question to
 //! [`reclass_analysis`], with positions translated. Unsaved text counts: a buffer of the editor takes the place of the

@@ -1,4 +1,8 @@
-//! The engine for the playground of the site: texts of files in, and all that it says about a node out.
+//! Turns texts of files into all that the engine says about a node, for the playground of the site.
+//!
+//! Invariants: a question has all its files with it, and none is read from elsewhere. The limits of nesting are lower
+//! than those of the engine, for the stack of a browser. What gets through all the same ends the module, and the page
+//! starts another.
 //!
 //! JavaScript writes an [`Asked`] as JSON into the memory that `question` makes, calls `answer`, and reads as many
 //! bytes as it returns from `response`. A library for this interface would be larger than these three functions.

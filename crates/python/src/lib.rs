@@ -1,9 +1,10 @@
-//! The Python module `saltext.reclass._engine`: the engine for Python.
+//! Turns Python's objects into requests, and answers into Python's objects: the module `saltext.reclass._engine`.
 //!
 //! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
 //! writes the log, [`data`] and [`translating`] convert requests and results, [`once`] makes what is made once,
-//! [`inventory`] has the questions, [`asking`] asks them, [`editor`] edits files. Each method gives a Salt master three
-//! guarantees:
+//! [`inventory`] has the questions, [`asking`] asks them, [`editor`] edits files.
+//!
+//! Invariants, for a Salt master, of each method:
 //!
 //! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
 //! * The interpreter is free for other threads while the engine works, and no lock of the engine is held

@@ -1,4 +1,8 @@
-//! Serves an inventory: decides which state of it a node gets, and answers for a minion with that state alone.
+//! Turns the states of an inventory into the one that a node gets, and a request of a minion into an answer of that
+//! state alone.
+//!
+//! Invariants: whoever asks about a node asks the state that [`Served::of`] hands out. No method picks one by itself. A
+//! pillar comes with its warnings, its verdict and its revision from one question, under one lock.
 //!
 //! Without the setting `serve` there is one state, the newest. With it a new commit is tested before it is served:
 //!
@@ -10,8 +14,6 @@
 //! | `decision` | the commits in use into the one of a node |
 //! | `question` | a request of a minion into a pillar or a top, of one state and under one lock |
 //! | `delivery`, `status` | all that into a report |
-//!
-//! Invariant: whoever asks about a node asks the state that [`Served::of`] hands out. No method picks one by itself.
 
 mod canary;
 mod decision;

@@ -1,4 +1,7 @@
-//! Support for the tests: where things are, and what several tests use.
+//! What several tests use: inventories as texts into folders, answers into what can be compared, generated inventories.
+//!
+//! Invariants: nothing here asserts what an inventory means, except `checks`, which tests and fuzzers run alike. What is
+//! chosen by chance is chosen by a seed.
 #![allow(missing_docs, reason = "read by tests alone")]
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by a panic")]
 #![allow(clippy::disallowed_methods, reason = "tests write files")]
