@@ -20,9 +20,10 @@ mod differential;
 
 use std::process::ExitCode;
 
-/// The name of each, and whether we agree with it.
-const ORACLES: [(&str, fn() -> bool); 2] =
-    [("conformance", conformance::agrees), ("differential", differential::agrees)];
+/// The name of an oracle, and whether we agree with it.
+type Oracle = (&'static str, fn() -> bool);
+
+const ORACLES: [Oracle; 2] = [("conformance", conformance::agrees), ("differential", differential::agrees)];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
