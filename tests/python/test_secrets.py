@@ -1,8 +1,8 @@
 """No answer of the Python module, of the execution module, of the runner and of the states shows a secret.
 No error does.
 
-The inventory is that of ``tests/programs/output/doors.rs``, where the commands are asked. A method or a function that
-is missing in a table fails the test.
+The inventory is that of ``tests/programs/output/doors.rs``, where the commands are asked. A method or a
+function that is missing in a table fails the test.
 """
 
 from __future__ import annotations
