@@ -323,6 +323,33 @@ fn all_sources() -> BTreeMap<String, String> {
     sources
 }
 
+/// Cargo says nothing of a test that it does not run.
+#[test]
+fn a_crate_that_is_not_tested_has_no_tests() {
+    let sources = all_sources();
+    let mut found = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates")).unwrap() {
+        let entry = entry.unwrap();
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap();
+        let library =
+            manifest.split("\n[").find_map(|section| section.strip_prefix("lib]")).unwrap_or_default();
+        let folder = format!("crates/{}/src/", entry.file_name().to_str().unwrap());
+        for (line, mark) in [
+            ("\ntest = false", "#[test]"),
+            ("\ndoctest = false", "//! ```"),
+            ("\ndoctest = false", "/// ```"),
+        ] {
+            if library.contains(line) {
+                found += 1;
+                let mut files = sources.iter().filter(|(file, _)| file.starts_with(&folder));
+                let tested = files.find(|(_, text)| text.contains(mark));
+                assert!(tested.is_none(), "{folder}: {mark} in {:?}", tested.unwrap().0);
+            }
+        }
+    }
+    assert!(found > 10, "{found}");
+}
+
 /// The compiler takes a name that is exported for one that is used.
 #[test]
 fn each_part_is_used_by_a_crate_above() {
