@@ -57,7 +57,7 @@ impl Computation<'_> {
     /// dependencies are recorded for the node.
     pub fn changed_inputs(&self, dependencies: &Dependencies, classes: Option<&Sequence>) -> Option<Changed> {
         let changed = |dependencies: &Dependencies| self.changed(dependencies);
-        changed(dependencies).or_else(|| classes?.changed(self.revision, changed))
+        changed(dependencies).or_else(|| classes?.changed(self.generation, changed))
     }
 
     /// Whether the dependencies of a node and those of its classes are unchanged.

@@ -29,13 +29,13 @@ pub struct ClassName {
     /// The class; `None` if there is none. An error is one of a folder on the way.
     pub found: Result<Option<Arc<CatalogEntry>>>,
     /// The epoch of the last check.
-    verified_at: AtomicU64,
+    epoch: AtomicU64,
 }
 
 impl ClassName {
     /// Whether it was verified in this epoch.
     pub fn is_verified(&self, epoch: u64) -> bool {
-        self.verified_at.load(Ordering::Relaxed) == epoch
+        self.epoch.load(Ordering::Relaxed) == epoch
     }
 }
 
@@ -66,7 +66,7 @@ type ConsultedByRoot = Vec<(usize, Vec<Consulted>)>;
 struct Remembered<T> {
     result: Result<T>,
     consulted: ConsultedByRoot,
-    verified_at: u64,
+    epoch: u64,
 }
 
 /// The number of names of a tree up to which none is forgotten.
@@ -124,7 +124,7 @@ impl ClassFolders {
         let mut before = None;
         if let Some((known, consulted)) = names.names.get(name) {
             if known.is_verified(epoch) || listed.is_none() && hold(consulted, roots, check) {
-                known.verified_at.store(epoch, Ordering::Relaxed);
+                known.epoch.store(epoch, Ordering::Relaxed);
                 return known.clone();
             }
             before = Some(known.clone());
@@ -139,10 +139,10 @@ impl ClassFolders {
             Some(before) if before.found == found => before,
             before => {
                 self.changed |= before.is_some();
-                Arc::new(ClassName { tree, name: text.clone(), found, verified_at: AtomicU64::new(epoch) })
+                Arc::new(ClassName { tree, name: text.clone(), found, epoch: AtomicU64::new(epoch) })
             }
         };
-        result.verified_at.store(epoch, Ordering::Relaxed);
+        result.epoch.store(epoch, Ordering::Relaxed);
         names.limit();
         names.names.insert(text, (result.clone(), consulted));
         result
@@ -188,8 +188,7 @@ impl ClassFolders {
     ) -> Result<Arc<[Text]>> {
         let names = self.trees.entry(tree).or_default();
         // The names of a repository are those of its listing, whatever folders hold.
-        let known =
-            names.patterns.get_mut(pattern).filter(|known| listed.is_none() || known.verified_at == epoch);
+        let known = names.patterns.get_mut(pattern).filter(|known| listed.is_none() || known.epoch == epoch);
         if let Some(result) = known.and_then(|known| known.current(&mut self.roots, epoch, check)) {
             return result;
         }
@@ -209,7 +208,7 @@ impl ClassFolders {
         if names.patterns.len() >= MAX_PATTERNS {
             names.patterns.clear();
         }
-        let known = Remembered { result: result.clone(), consulted, verified_at: epoch };
+        let known = Remembered { result: result.clone(), consulted, epoch };
         names.patterns.insert(pattern.clone(), known);
         result
     }
@@ -224,7 +223,7 @@ impl ClassFolders {
         let mut consulted = Vec::new();
         let listing = names.list(&mut self.roots, &|_| true, check, &mut consulted);
         let result = listing.map(|listing| Arc::new(catalog::classes(&listing)));
-        names.all = Some(Remembered { result: result.clone(), consulted, verified_at: epoch });
+        names.all = Some(Remembered { result: result.clone(), consulted, epoch });
         result
     }
 
@@ -235,8 +234,7 @@ impl ClassFolders {
         let mut found: Vec<&Arc<CatalogEntry>> =
             asked.filter_map(|(known, _)| known.found.as_ref().ok()?.as_ref()).collect();
         let all = self.trees.values().filter_map(|tree| tree.all.as_ref());
-        let all =
-            all.filter(|known| known.verified_at == epoch).filter_map(|known| known.result.as_ref().ok());
+        let all = all.filter(|known| known.epoch == epoch).filter_map(|known| known.result.as_ref().ok());
         found.extend(all.flat_map(|names| names.with_duplicates()));
         found.sort_unstable_by_key(|item| &item.name);
         let mut faults: Vec<Fault> = found.into_iter().filter_map(|item| item.clash()).collect();
@@ -263,9 +261,9 @@ impl<T: Clone> Remembered<T> {
         epoch: u64,
         check: &FolderCheck<'_>,
     ) -> Option<Result<T>> {
-        let holds = self.verified_at == epoch || self.result.is_ok() && hold(&self.consulted, roots, check);
+        let holds = self.epoch == epoch || self.result.is_ok() && hold(&self.consulted, roots, check);
         holds.then(|| {
-            self.verified_at = epoch;
+            self.epoch = epoch;
             self.result.clone()
         })
     }

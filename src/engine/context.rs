@@ -117,8 +117,8 @@ pub struct EngineContext<'a> {
     pub index: &'a ExportIndex,
     /// The cached answers.
     pub answers: &'a CachedAnswers,
-    /// The revision of the inputs.
-    pub revision: u64,
+    /// The generation of the inputs.
+    pub generation: u64,
 }
 
 /// The computation of one thread.
@@ -238,8 +238,8 @@ pub struct CachedAnswer {
     pub queries: Vec<QueryRecord>,
     /// The grains that it depends on.
     pub(super) grains: Vec<GrainRead>,
-    /// The last revision in which all dependencies were verified.
-    pub(super) verified_at: u64,
+    /// The last generation in which all dependencies were verified.
+    pub(super) generation: u64,
     /// Estimated memory of this answer.
     pub(super) bytes: usize,
     /// The value of `uses` at the last request.
@@ -249,7 +249,7 @@ pub struct CachedAnswer {
 impl CachedAnswer {
     /// Whether the files of the node and of its classes are unchanged.
     pub fn inputs_hold(&self, name: &str, computation: &Computation<'_>) -> bool {
-        self.verified_at == computation.revision
+        self.generation == computation.generation
             || self.item.as_ref() == computation.catalog.nodes.get(name)
                 && computation.inputs_hold(&self.dependencies, Some(&self.sequence))
     }

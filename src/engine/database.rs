@@ -45,7 +45,7 @@ pub struct Database {
     roots: Roots,
     index: ExportIndex,
     /// Grows whenever an input may have changed, or was forgotten.
-    pub(super) revision: u64,
+    pub(super) generation: u64,
     pub(super) answers: CachedAnswers,
     /// Memory of all cached answers.
     pub(super) bytes: usize,
@@ -92,7 +92,7 @@ impl Database {
             settings,
             roots: Roots::new(rules),
             index: ExportIndex::default(),
-            revision: 0,
+            generation: 0,
             answers: FxHashMap::default(),
             bytes: 0,
             uses: 0,
@@ -117,7 +117,7 @@ impl Database {
 
     fn advance(&mut self, changed: bool) -> Result<Arc<Catalog>> {
         if changed {
-            self.revision += 1;
+            self.generation += 1;
         }
         let catalog = self.inputs.catalog()?;
         let changed = !Arc::ptr_eq(&self.catalog, &catalog);
@@ -129,8 +129,8 @@ impl Database {
             self.catalog_changes += 1;
         }
         if self.inputs.forget(&catalog, changed) {
-            // What was verified in this revision may depend on the version of a file that is gone.
-            self.revision += 1;
+            // What was verified in this generation may depend on the version of a file that is gone.
+            self.generation += 1;
         }
         Ok(catalog)
     }
@@ -138,7 +138,7 @@ impl Database {
     /// Takes a text in place of the bytes of a file.
     pub fn set_buffer(&mut self, path: &Path, text: Option<&str>) {
         self.inputs.set_buffer(path, text);
-        self.revision += 1;
+        self.generation += 1;
     }
 
     /// The names of nodes and classes, from one consistent state of the folders.
@@ -323,7 +323,7 @@ impl Database {
     /// Makes the state of a parent process usable in this process.
     pub fn adopt(&mut self) {
         self.inputs.forget_watch();
-        self.revision += 1;
+        self.generation += 1;
     }
 
     pub(super) fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
@@ -342,7 +342,7 @@ impl Database {
             roots: &self.roots,
             index: &self.index,
             answers: &self.answers,
-            revision: self.revision,
+            generation: self.generation,
         }
     }
 }

@@ -61,7 +61,7 @@ type Position = u32;
 /// The state of the inventory that the index was verified in.
 #[derive(Debug)]
 struct Verified {
-    revision: u64,
+    generation: u64,
     checkpoint: Checkpoint,
     catalog: Arc<Catalog>,
 }
@@ -90,7 +90,7 @@ struct ExportTable {
     rows: Vec<Row>,
     /// The nodes whose row must be computed.
     pending: BTreeSet<Position>,
-    /// The nodes whose row is valid in one revision only: its message may name lines that move.
+    /// The nodes whose row is valid in one generation only: its message may name lines that move.
     unsettled: BTreeSet<Position>,
     /// The time of the last change of any row.
     changed_at: u64,
@@ -222,11 +222,11 @@ impl Others for OtherNodes<'_> {
 impl IndexState {
     /// Marks the rows that may have changed since the index was last verified.
     fn verify(&mut self, computation: &Computation<'_>) {
-        let (revision, catalog) = (computation.revision, computation.catalog);
+        let (generation, catalog) = (computation.generation, computation.catalog);
         let checkpoint = computation.inputs.checkpoint();
         let changed = match self.verified.take() {
             Some(before) if Arc::ptr_eq(&before.catalog, catalog) => {
-                if before.revision == revision {
+                if before.generation == generation {
                     self.verified = Some(before);
                     return;
                 }
@@ -251,7 +251,7 @@ impl IndexState {
         for table in &mut self.tables {
             table.pending.append(&mut table.unsettled);
         }
-        self.verified = Some(Verified { revision, checkpoint, catalog: catalog.clone() });
+        self.verified = Some(Verified { generation, checkpoint, catalog: catalog.clone() });
     }
 
     /// Gives the nodes of a new catalog their positions. Nodes that stay keep their rows.

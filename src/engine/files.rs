@@ -151,7 +151,7 @@ struct FileEntry {
     path: Arc<Path>,
     shown: Arc<str>,
     spans: Spans,
-    verified_at: u64,
+    scan: u64,
     source: ByteSource,
     loaded: Option<LoadedFile>,
 }
@@ -193,7 +193,7 @@ impl Files {
     pub fn take(&self, other: &Files) {
         let (mut table, known) = (self.table.lock(), other.table.lock());
         (table.numbers, table.files) = (known.numbers.clone(), known.files.clone());
-        table.files.iter_mut().for_each(|file| file.verified_at = 0);
+        table.files.iter_mut().for_each(|file| file.scan = 0);
         self.versions.store(other.versions.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
@@ -250,7 +250,7 @@ impl Files {
         let file = self.number(path);
         let mut table = self.table.lock();
         let entry = &mut table.files[file.0 as usize];
-        (entry.shown, entry.spans, entry.verified_at) = (shown, spans, scan);
+        (entry.shown, entry.spans, entry.scan) = (shown, spans, scan);
         entry.source = ByteSource::Blob(blob.clone());
         let known = entry.loaded.as_ref();
         if let Some(LoadedFile { fingerprint: Fingerprint::Object(object), version, .. }) = known
@@ -300,7 +300,7 @@ impl Files {
         let table = self.table.lock();
         let seen = |item: &CatalogEntry| {
             let number = table.numbers.get(item.path().as_os_str().as_encoded_bytes());
-            number.is_some_and(|file| table.files[file.0 as usize].verified_at == scan)
+            number.is_some_and(|file| table.files[file.0 as usize].scan == scan)
         };
         items.iter().copied().filter(|item| !seen(item)).collect()
     }
@@ -326,7 +326,7 @@ impl Files {
             let table = self.table.lock();
             let entry = table.files.get(file.0 as usize)?;
             let loaded = entry.loaded.as_ref()?;
-            if entry.verified_at == scan {
+            if entry.scan == scan {
                 return Some(loaded.current(file));
             }
             (loaded.fingerprint.clone(), entry.path.clone(), entry.source.clone())
@@ -335,11 +335,11 @@ impl Files {
         let mut table = self.table.lock();
         let entry = &mut table.files[file.0 as usize];
         let loaded = entry.loaded.as_mut()?;
-        if entry.verified_at != scan {
+        if entry.scan != scan {
             if loaded.fingerprint != before {
                 return None;
             }
-            (loaded.fingerprint, entry.verified_at) = (now, scan);
+            (loaded.fingerprint, entry.scan) = (now, scan);
         }
         failpoint("the table of files is changed");
         Some(loaded.current(file))
@@ -354,7 +354,7 @@ impl Files {
         counters: &Counters,
     ) -> bool {
         let (item, path) = match self.table.lock().files.get(file.0 as usize) {
-            Some(entry) if entry.verified_at == scan => return entry.version() == version,
+            Some(entry) if entry.scan == scan => return entry.version() == version,
             Some(entry) => (entry.item.clone(), entry.path.clone()),
             None => return false,
         };
@@ -379,7 +379,7 @@ impl Files {
             path: path.clone(),
             shown: display(path).into(),
             spans: Spans::default(),
-            verified_at: 0,
+            scan: 0,
             source: ByteSource::Disk,
             loaded: None,
         });
@@ -392,9 +392,9 @@ impl Files {
         let mut table = self.table.lock();
         let entry = &mut table.files[file.0 as usize];
         match &entry.loaded {
-            Some(first) if entry.verified_at == scan => first.current(file),
+            Some(first) if entry.scan == scan => first.current(file),
             _ => {
-                entry.verified_at = scan;
+                entry.scan = scan;
                 failpoint("the table of files is changed");
                 let current = loaded.current(file);
                 entry.loaded = Some(loaded);
@@ -423,7 +423,7 @@ impl Files {
                 self.hard_links_seen.fetch_or(often, Ordering::Relaxed);
                 let mut table = self.table.lock();
                 let entry = &mut table.files[file.0 as usize];
-                entry.verified_at = scan;
+                entry.scan = scan;
                 entry.loaded = None;
                 return CurrentLayer { file, version: 0, layer: Err(error.into()) };
             }
@@ -581,7 +581,7 @@ impl Files {
     /// The versions of all files verified in this scan; zero for an unreadable file.
     pub fn versions(&self, scan: u64) -> Vec<(FileId, Version)> {
         let table = self.table.lock();
-        let seen = (0u32..).map(FileId).zip(&table.files).filter(|(_, file)| file.verified_at == scan);
+        let seen = (0u32..).map(FileId).zip(&table.files).filter(|(_, file)| file.scan == scan);
         seen.map(|(number, file)| (number, file.version())).collect()
     }
 
@@ -613,7 +613,7 @@ impl FileTable {
         }
         self.unsettled.push(file);
         let entry = &mut self.files[file.0 as usize];
-        entry.verified_at = 0;
+        entry.scan = 0;
         entry
     }
 }

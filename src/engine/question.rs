@@ -52,7 +52,7 @@ impl Database {
         if !holds {
             return None;
         }
-        cached.verified_at = self.revision;
+        cached.generation = self.generation;
         Some(cached.info.clone())
     }
 
@@ -128,7 +128,7 @@ impl Database {
                 original_environment: answer.original_environment,
                 queries: answer.queries,
                 grains: answer.grains,
-                verified_at: self.revision,
+                generation: self.generation,
             };
             let before = self.answers.insert(key, cached);
             self.bytes = self.bytes + bytes - before.map_or(0, |before| before.bytes);
@@ -173,7 +173,7 @@ impl Computation<'_> {
         {
             return None;
         }
-        let holds = cached.verified_at == self.revision
+        let holds = cached.generation == self.generation
             || cached.inputs_hold(&key.0, self)
                 && self
                     .changed_outcome(&key.0, &cached.original_environment, key.1.as_ref(), &cached.queries)

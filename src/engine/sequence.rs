@@ -162,8 +162,8 @@ pub struct Sequence {
     classes: OnceLock<ClassNames>,
     /// A sequence lives as long as a result that uses it.
     next: Mutex<FxHashMap<SequenceStep, Weak<Sequence>>>,
-    /// The last revision in which the dependencies were verified.
-    verified_at: AtomicU64,
+    /// The last generation in which the dependencies were verified.
+    generation: AtomicU64,
 }
 
 impl Sequence {
@@ -180,24 +180,24 @@ impl Sequence {
             exports: OnceLock::new(),
             classes: OnceLock::new(),
             next: Mutex::default(),
-            verified_at: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
         })
     }
 
     /// The next sequence for a step, if it was computed before. `changed` verifies its dependencies, once
-    /// in a revision.
+    /// in a generation.
     pub fn next<T>(
         &self,
         step: &SequenceStep,
-        revision: u64,
+        generation: u64,
         changed: impl FnOnce(&Dependencies) -> Option<T>,
     ) -> Option<Arc<Sequence>> {
         let next = self.next.lock().get(step).and_then(Weak::upgrade)?;
-        next.changed_step(revision, changed).is_none().then_some(next)
+        next.changed_step(generation, changed).is_none().then_some(next)
     }
 
     /// The next sequence with these additions.
-    pub fn child(self: &Arc<Sequence>, added: StepAdditions, revision: u64) -> Arc<Sequence> {
+    pub fn child(self: &Arc<Sequence>, added: StepAdditions, generation: u64) -> Arc<Sequence> {
         let prefix = added.layers.iter().fold(self.prefix.clone(), |prefix, layer| prefix.child(layer));
         let sets_automatic = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
         Arc::new(Sequence {
@@ -211,7 +211,7 @@ impl Sequence {
             exports: OnceLock::new(),
             classes: OnceLock::new(),
             next: Mutex::default(),
-            verified_at: AtomicU64::new(revision),
+            generation: AtomicU64::new(generation),
         })
     }
 
@@ -230,18 +230,22 @@ impl Sequence {
     }
 
     /// The first change among the dependencies of all steps, as `changed` sees it.
-    pub fn changed<T>(&self, revision: u64, changed: impl Fn(&Dependencies) -> Option<T>) -> Option<T> {
+    pub fn changed<T>(&self, generation: u64, changed: impl Fn(&Dependencies) -> Option<T>) -> Option<T> {
         std::iter::successors(Some(self), |sequence| sequence.parent.as_deref())
-            .find_map(|sequence| sequence.changed_step(revision, &changed))
+            .find_map(|sequence| sequence.changed_step(generation, &changed))
     }
 
-    fn changed_step<T>(&self, revision: u64, changed: impl FnOnce(&Dependencies) -> Option<T>) -> Option<T> {
-        if self.verified_at.load(Ordering::Relaxed) == revision {
+    fn changed_step<T>(
+        &self,
+        generation: u64,
+        changed: impl FnOnce(&Dependencies) -> Option<T>,
+    ) -> Option<T> {
+        if self.generation.load(Ordering::Relaxed) == generation {
             return None;
         }
         let found = changed(&self.added.dependencies);
         if found.is_none() {
-            self.verified_at.store(revision, Ordering::Relaxed);
+            self.generation.store(generation, Ordering::Relaxed);
         }
         found
     }

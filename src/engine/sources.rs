@@ -70,7 +70,7 @@ pub struct SourceState {
 /// The name of a state, kept until something changes.
 #[derive(Debug)]
 pub struct KnownName {
-    /// The revision of the database.
+    /// The generation of the database.
     at: u64,
     logs: Vec<(PathBuf, Option<DiskFingerprint>)>,
     name: String,
@@ -128,21 +128,21 @@ impl Database {
                 _ => false,
             };
         if let Some(known) = &self.known_name
-            && known.at == self.revision
+            && known.at == self.generation
             && known.logs.iter().all(is_unchanged)
         {
             return (known.name.clone(), true);
         }
         if self.inputs.trees.locations.folders().is_empty() {
             let states: Vec<_> = self.inputs.fetch_states().into_iter().map(SourceState::from).collect();
-            let known = KnownName { at: self.revision, logs: Vec::new(), name: name(&states) };
+            let known = KnownName { at: self.generation, logs: Vec::new(), name: name(&states) };
             return (self.known_name.insert(known).name.clone(), true);
         }
         // A folder that the answer does not need may be closed.
         let Ok(state) = self.state() else { return (name(&[]), true) };
         let logs = state.sources.iter().filter_map(|source| source.log.clone());
         let logs = logs.map(|log| (fingerprint(&log).ok(), log)).map(|(before, log)| (log, before)).collect();
-        self.known_name = Some(KnownName { at: self.revision, logs, name: state.revision.clone() });
+        self.known_name = Some(KnownName { at: self.generation, logs, name: state.revision.clone() });
         (state.revision, false)
     }
 }

@@ -79,7 +79,7 @@ struct KnownFolder {
     has_links: bool,
     entries: Result<FolderEntries>,
     version: u64,
-    verified_at: u64,
+    scan: u64,
 }
 
 type Identities = Arc<[(u64, u64)]>;
@@ -173,7 +173,7 @@ impl Folders {
             has_links: false,
             entries: Ok(FolderEntries::default()),
             version: 0,
-            verified_at: 0,
+            scan: 0,
         });
         number
     }
@@ -214,9 +214,8 @@ impl Folders {
 
     /// Whether the names in all folders that were verified in an earlier scan are still the same.
     pub fn hold_since(&mut self, scan: u64, check: &FolderCheck<'_>) -> bool {
-        let verified = |(number, known): (usize, &KnownFolder)| {
-            (known.verified_at == scan).then_some((number, known.version))
-        };
+        let verified =
+            |(number, known): (usize, &KnownFolder)| (known.scan == scan).then_some((number, known.version));
         let consulted: Vec<Consulted> = self.known.iter().enumerate().filter_map(verified).collect();
         self.hold(&consulted, check)
     }
@@ -293,7 +292,7 @@ impl Folders {
     /// The current version of a folder.
     fn version(&mut self, number: usize, check: &FolderCheck<'_>) -> u64 {
         let known = &mut self.known[number];
-        if !self.fixed && known.verified_at != check.scan {
+        if !self.fixed && known.scan != check.scan {
             if !known.is_unchanged(check.young) {
                 (check.listing)(known.folder.path());
                 self.with_links -= usize::from(known.has_links);
@@ -302,7 +301,7 @@ impl Folders {
                 self.with_links += usize::from(known.has_links);
                 self.failed += usize::from(known.entries.is_err());
             }
-            known.verified_at = check.scan;
+            known.scan = check.scan;
             if known.entries.is_err() {
                 return self.distrust_above(number);
             }
@@ -333,7 +332,7 @@ impl Folders {
 
 impl KnownFolder {
     fn distrust(&mut self) {
-        (self.verified_at, self.fingerprint) = (0, None);
+        (self.scan, self.fingerprint) = (0, None);
     }
 
     /// Whether the folder and the targets of its links are unchanged. Replaces their fingerprints.

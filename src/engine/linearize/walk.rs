@@ -177,8 +177,9 @@ impl Linearizer<'_> {
 
     /// Takes a step: reuses the step of another node, or computes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
-        let revision = self.computation.revision;
-        let next = self.sequence.next(&step, revision, |dependencies| self.computation.changed(dependencies));
+        let generation = self.computation.generation;
+        let next =
+            self.sequence.next(&step, generation, |dependencies| self.computation.changed(dependencies));
         if let Some(next) = next {
             self.sequence = next;
             return;
@@ -207,7 +208,7 @@ impl Linearizer<'_> {
             self.computation.record(&added.dependencies);
             return;
         }
-        self.sequence = self.sequence.child(added, self.computation.revision);
+        self.sequence = self.sequence.child(added, self.computation.generation);
         self.noted = self.sequence.clone();
     }
 
