@@ -166,7 +166,7 @@ pub fn read_settled(path: &Path, limit: usize, settle: Duration) -> Result<(Vec<
     read_until_settled(path, limit, settle, &|| open(path))
 }
 
-/// Like [`read_settled`], for a file below `root`. Both are real paths. A link on the path is an error.
+/// Like `read_settled`, for a file below `root`. Both are real paths. A link on the path is an error.
 pub fn read_beneath(
     root: &Path,
     path: &Path,
