@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from saltext.reclass import ReclassError, _audit, _commit, _edits
+from saltext.reclass import ReclassError, _audit, _commit, _edits, _functions_nodes, _states
 from saltext.reclass._salt import RefusedError
 
 if TYPE_CHECKING:
@@ -97,6 +98,50 @@ def test_an_edit_without_a_commit_is_committed_when_it_is_repeated(
     assert "commit" not in made
     assert git(base, "rev-parse", "main").strip() == put["commit"]
     assert git(base, "status", "--porcelain") == ""
+
+
+def test_a_node_that_is_there_or_gone_already_is_committed(
+    base: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = {**settings, "serve": "tested"}
+    place = SimpleNamespace(settings=lambda: served, test=bool)
+    name, unserved = "web3", "no minion gets it before it is committed"
+
+    def state(*states: dict[str, Any]) -> list[tuple[bool, bool]]:
+        return [(state["changed"], unserved in state.get("warning", "")) for state in states]
+
+    assert unserved in _functions_nodes.node_create(place, name)[name]["warning"]
+    assert unserved in _functions_nodes.node_create(place, name)[name]["warning"]
+    assert state(_states.node_present(served, True, name), _states.node_present(served, False, name)) == [
+        (False, True),
+        (False, True),
+    ]
+    with _commit.asked(True):
+        assert "warning" not in _functions_nodes.node_create(place, name)[name]
+    assert git(base, "status", "--porcelain") == ""
+    assert git(base, "show", "--format=%s", "--name-only") == "node 'web3' updated\n\nnodes/web3.yml\n"
+    tip = git(base, "rev-parse", "main")
+    with _commit.asked(True):
+        assert "warning" not in _functions_nodes.node_create(place, name)[name]
+        assert state(_states.node_present(served, False, name)) == [(False, False)]
+    assert git(base, "rev-parse", "main") == tip
+
+    assert unserved in _functions_nodes.node_delete(place, name)
+    assert unserved in _functions_nodes.node_delete(place, name)
+    assert state(_states.node_absent(served, True, name), _states.node_absent(served, False, name)) == [
+        (False, True),
+        (False, True),
+    ]
+    with _commit.asked(True), pytest.raises(ReclassError, match="node-not-found"):
+        _functions_nodes.node_delete(place, "web4")
+    with _commit.asked(True):
+        done = _states.node_absent(served, False, name)
+    assert git(base, "rev-parse", "main").strip() == done["commit"]
+    assert git(base, "status", "--porcelain") == ""
+    assert "-classes: []" in git(base, "log", "-1", "--format=%B")
+    assert state(_states.node_absent(served, False, name)) == [(False, False)]
+    with pytest.raises(ReclassError, match="node-not-found"):
+        _functions_nodes.node_delete(place, name)
 
 
 def test_another_branch_gets_the_edit_and_the_files_stay(base: Path, settings: dict[str, Any]) -> None:

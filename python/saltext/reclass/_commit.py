@@ -21,7 +21,7 @@ from typing import Any
 
 from saltext.reclass import _audit, _git, _revision
 from saltext.reclass._salt import RefusedError
-from saltext.reclass.errors import ReclassError
+from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
 log = logging.getLogger(__name__)
 
@@ -83,13 +83,17 @@ def made(
     elif not commit.is_asked:
         if commit != _NOTHING:
             raise RefusedError("'author', 'message' and 'branch' are for a commit: add commit=True")
-        done = edit(settings, test)
-        if done["changed"] and _revision.is_of_commits(settings):
+        try:
+            done = edit(settings, test)
+        except NodeNotFoundError as error:
+            if not _revision.is_of_commits(settings):
+                raise
+            done = {**_work_tree(settings, commit, sentence).deleted(settings, edit, error), "changed": False}
+        is_served = done["changed"] and _revision.is_of_commits(settings)
+        if is_served or _revision.is_uncommitted(settings, done["path"]):
             done["warning"] = "; ".join(filter(None, [done.get("warning"), _UNSERVED]))
     else:
-        from saltext.reclass._engine import Editor
-
-        repository = _WorkTree(Editor(**settings).folders(), commit, sentence)
+        repository = _work_tree(settings, commit, sentence)
         if commit.branch in (None, "", repository.current):
             return repository.edit_here(settings, edit, test, report)
         done = repository.edit_branch(settings, edit, test)
@@ -105,6 +109,17 @@ def is_pushed(settings: Mapping[str, Any]) -> bool:
     """Whether edits are pushed: the inventory is in fetched repositories, and a commit is asked for."""
     asked = _asked.get().is_asked or settings.get("edit_branch")
     return bool(asked) and settings.get("storage_type") == "yaml_git"
+
+
+def is_of_commits(settings: Mapping[str, Any]) -> bool:
+    """Whether a commit is asked for, or minions get nothing without one."""
+    return _asked.get().is_asked or _revision.is_of_commits(settings)
+
+
+def _work_tree(settings: Mapping[str, Any], commit: Commit, sentence: str) -> _WorkTree:
+    from saltext.reclass._engine import Editor
+
+    return _WorkTree(Editor(**settings).folders(), commit, sentence)
 
 
 class Repository:
@@ -213,11 +228,17 @@ class _WorkTree(Repository):
         report: Callable[[Mapping[str, Any]], None],
     ) -> dict[str, Any]:
         """Makes an edit in the working tree, and commits it on the current branch."""
-        done = edit(settings, True)
+        is_gone = False
+        try:
+            done = edit(settings, True)
+        except NodeNotFoundError as error:
+            done, is_gone = self.deleted(settings, edit, error), True
         path = relative(done["path"], self.top)
         # An edit without a commit may be repeated with one.
         is_made = self.git("status", "--porcelain", "--ignored", "--", path)
-        if is_made.startswith("??") and not done["changed"]:
+        if is_gone:
+            pass
+        elif is_made.startswith(("??", "A")) and not done["changed"]:
             # A new file, which is as it shall be.
             done = {**done, "changed": True}
         elif is_made:
@@ -249,6 +270,21 @@ class _WorkTree(Repository):
             texts = [one.read_bytes() if one.exists() else None for one in (file, Path(copy, path))]
             if done is None or not done["changed"] or texts[0] != texts[1]:
                 raise RefusedError(f"'{file}' has changes that are in no commit: commit it with git")
+            return {**done, "path": str(file), "diff": done["diff"].replace(f"{copy}/{path}", str(file))}
+
+    def deleted(self, settings: Mapping[str, Any], edit: Edit, error: NodeNotFoundError) -> dict[str, Any]:
+        """The deletion of a file that the last commit has; the error for another edit, or without a file."""
+        if not self.git("diff", "--name-only", "--diff-filter=D", "HEAD", "--", *self.folders["nodes"]):
+            raise error
+        with self._copy("HEAD") as (copy, here):
+            try:
+                done = edit({**settings, **here}, False)
+            except (ReclassError, RefusedError):
+                raise error from None
+            path = relative(done["path"], copy)
+            file = Path(self.top, path)
+            if file.exists() or Path(copy, path).exists():
+                raise error
             return {**done, "path": str(file), "diff": done["diff"].replace(f"{copy}/{path}", str(file))}
 
     @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import _commit, _edits, _metadata
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import RefusedError
+from saltext.reclass.errors import NodeNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +110,13 @@ def node_create(
     settings, name, is_test = place.settings(), text(name), place.test(test)
     # The files of fetched repositories are not there to be listed.
     if not _commit.is_pushed(settings) and _metadata.has_node(settings, name):
-        return _metadata.node(settings, name)
+        if not _commit.is_of_commits(settings):
+            return _metadata.node(settings, name)
+        # The file may be in no commit. On another branch there may be none.
+        with suppress(NodeNotFoundError):
+            kept = _edits.update_node(settings, name, test=is_test)
+            about = kept if kept["changed"] else {key: kept[key] for key in ("warning",) if key in kept}
+            return edited(settings, name, about)
     edit = _edits.create_node(
         settings,
         name,
@@ -225,6 +233,7 @@ def node_delete(
 
 def deleted(settings: Settings, name: str, path: str | None, test: bool, force: bool) -> str:
     """Deletes the file of a node, if it is in the folder; a sentence."""
-    if path is not None:
+    # One that is gone may be in the last commit.
+    if path is not None and (_commit.is_pushed(settings) or _metadata.has_node(settings, name)):
         _found(settings, name, path)
     return _edits.deleted(f"Node {name}", _edits.delete_node(settings, name, test=test, force=force), test)

@@ -34,6 +34,12 @@ def uncommitted(settings: Mapping[str, Any], folders: list[str]) -> list[str]:
     return sorted(f"{top}/{file}" for file in files if not Path(file).name.startswith("."))
 
 
+def is_uncommitted(settings: Mapping[str, Any], path: str) -> bool:
+    """Whether minions get commits, and this file is not as in the one that is checked out."""
+    asked = ("status", "--porcelain", "--ignored", "--", path)
+    return is_of_commits(settings) and bool(_output(str(Path(path).parent), *asked))
+
+
 def checked_out(settings: Mapping[str, Any]) -> list[str | None]:
     """Commit and branch that are checked out where the folders are. A commit changes no file of theirs."""
     if str(settings.get("storage_type", "yaml_fs")) != "yaml_fs":
