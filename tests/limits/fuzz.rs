@@ -15,6 +15,7 @@ use random::Random;
 /// Runs a check with every seed of a target, then with as many changes of them; in the short form with a
 /// fifth.
 fn fuzz(target: &str, runs: usize, check: fn(&[u8])) {
+    let _busy = crate::busy();
     let root = Path::new(support::ROOT).join("fuzz");
     let seeds = words(&root.join(format!("seeds/{target}.txt")));
     assert!(!seeds.is_empty(), "no seeds of {target}");

@@ -685,6 +685,7 @@ fn child() -> Command {
 
 #[test]
 fn hostile_inventories_are_refused_soon_and_in_little_memory() {
+    let _busy = crate::busy();
     let mut wrong = Vec::new();
     // In the short form, every other one.
     for (number, hostile) in ALL.iter().enumerate().step_by(if support::is_long() { 1 } else { 2 }) {
@@ -739,6 +740,7 @@ fn two_at_once(work: &(dyn Fn(usize, &Hostile) + Sync)) {
 
 #[test]
 fn each_question_about_a_hostile_inventory_is_bounded() {
+    let _busy = crate::busy();
     if !support::is_long() {
         println!("skipped: make test-long runs it");
         return;
@@ -776,6 +778,7 @@ fn asked_beyond_bounds(number: usize, hostile: &Hostile) -> Vec<String> {
 
 #[test]
 fn no_real_inventory_comes_near_a_limit() {
+    let _busy = crate::busy();
     let mut nodes = 0;
     for case in corpus::load().iter().filter(|case| case.id.starts_with("real/")) {
         let mut options = Map::default();
@@ -804,6 +807,7 @@ fn no_real_inventory_comes_near_a_limit() {
 
 #[test]
 fn long_chains_and_deep_values_within_the_limits_are_answered() {
+    let _busy = crate::busy();
     let ask = |make: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().unwrap();
         let options = inventory(folder.path());

@@ -81,6 +81,7 @@ fn ask(settings: &str, make: &dyn Fn(&Path)) -> Result<String, Error> {
 
 #[test]
 fn each_limit_names_its_setting() {
+    let _busy = crate::busy();
     let limits = TABLE.iter().map(|row| row.name).filter(|name| name.starts_with("limit_"));
     let mut tried: Vec<&str> = LOW.iter().map(|(name, ..)| *name).collect();
     tried.sort_unstable();
@@ -107,6 +108,7 @@ fn a_limit_is_not_set_beyond_what_holds() {
 
 #[test]
 fn folders_hold_at_the_highest_limit() {
+    let _busy = crate::busy();
     // In the stack of a thread, and with the open files that a process has by default.
     let deep = |count: usize| ask("{limit_folder_depth: 500}", &|base| nested(base, "nodes", count));
     deep(499).unwrap();
@@ -115,6 +117,7 @@ fn folders_hold_at_the_highest_limit() {
 
 #[test]
 fn includes_hold_at_the_highest_limit() {
+    let _busy = crate::busy();
     let settings = "{limit_include_depth: 10000, limit_classes: 20000}";
     let answer = ask(settings, &|base| includes(base, 9_999)).unwrap();
     assert!(answer.contains("\"deep\":1"), "{answer:.100}");
@@ -128,6 +131,7 @@ fn includes_hold_at_the_highest_limit() {
 /// What goes through classes apart from the answer to a node has room for as many, and for as deep folders.
 #[test]
 fn programs_hold_at_the_highest_limit() {
+    let _busy = crate::busy();
     programs_answer("limit_include_depth: 10000\nlimit_classes: 20000\n", |base| includes(base, 9_990));
     programs_answer("limit_folder_depth: 500\n", |base| {
         class(base, "parameters: {deep: 1}\n");

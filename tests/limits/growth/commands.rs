@@ -315,6 +315,7 @@ fn judge(
 
 #[test]
 fn the_time_of_a_command_grows_with_the_inventory() {
+    let _quiet = crate::while_nobody_is_busy();
     if support::runs_alone() {
         return;
     }

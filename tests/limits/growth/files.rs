@@ -457,6 +457,7 @@ fn shown(options: &Map) -> Vec<Finding> {
 
 #[test]
 fn time_grows_with_the_size_of_a_file() {
+    let _quiet = crate::while_nobody_is_busy();
     if support::runs_alone() {
         return;
     }
