@@ -76,7 +76,7 @@ fn files(text: &str) -> Option<String> {
 
 #[test]
 fn every_diagnostic_of_the_corpus_is_a_finding_of_lint() {
-    let all: Vec<PathBuf> = [examples("output/errors"), examples("analysis/lint")].concat();
+    let all: Vec<PathBuf> = [examples("programs/output/errors"), examples("analysis/lint")].concat();
     let (mut texts, mut refused, mut diagnostics) = (0, 0, 0);
     for path in &all {
         let text = std::fs::read_to_string(path).unwrap();

@@ -24,7 +24,7 @@ from saltext.reclass.states import reclass_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PLANTED = Path(__file__).parent.parent / "output" / "secrets" / "inventory.txt"
+PLANTED = Path(__file__).parent.parent / "programs" / "output" / "secrets" / "inventory.txt"
 NODES = ("n1", "n2", "n3", *(f"b{number}" for number in range(1, 9)), "n1x")
 
 # Why nothing is looked for in an answer: it is the values themselves. Errors are looked at all the same.

@@ -198,7 +198,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
 
 #[test]
 fn examples_fail_as_they_say() {
-    folders::check("output/errors", played);
+    folders::check("programs/output/errors", played);
     the_page_shows_the_examples();
 }
 
