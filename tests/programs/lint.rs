@@ -258,6 +258,28 @@ fn repairs_change_nothing_else() {
 }
 
 #[test]
+fn repairs_of_one_file_are_made_together() {
+    let place = Place::new(&[
+        (
+            "nodes/n.yml",
+            "applications: []\nclasses:\n  - a\n  - b # b\n  - a # again\n  # kept\n  - b\n  - a\nparameters: {x: 1:30, y: [1:31, 1:32]}\n",
+        ),
+        ("nodes/m.yml", "classes: [a, b, a,\n  b, # the last\n  a, a]\n"),
+        ("nodes/o.yml", "classes: [\n  a,\n  a,\n  b,\n  b,\n  ]\napplications: [x, x, x]\n"),
+        ("classes/a.yml", "{}\n"),
+        ("classes/b.yml", "{}\n"),
+    ]);
+    let ran = place.lint(&["--fix"]);
+    assert!(ran.out.contains("14 findings fixed in 3 files"), "{}", ran.out);
+    assert_eq!(
+        place.text("nodes/n.yml"),
+        "applications: []\nclasses:\n  - a\n  - b # b\n  # kept\nparameters: {x: \"1:30\", y: [\"1:31\", \"1:32\"]}\n"
+    );
+    assert_eq!(place.text("nodes/m.yml"), "classes: [a, b, # the last\n  ]\n");
+    assert_eq!(place.text("nodes/o.yml"), "classes: [\n  a,\n  b,\n  ]\napplications: [x]\n");
+}
+
+#[test]
 fn repairs_are_those_of_the_shown_findings_and_not_of_the_baseline() {
     let place = adopted();
     place.lint(&["--baseline", "base.json", "--write-baseline"]);

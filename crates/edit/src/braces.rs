@@ -1,9 +1,9 @@
 //! Splices for flow collections: items between commas.
 
-use super::layout::{line_end, line_start};
 use super::render;
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use reclass_base::value::Value;
+use reclass_yaml::is_break;
 use reclass_yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {
@@ -51,28 +51,40 @@ impl Splicer<'_> {
             return Err(Refusal::new("the entry is written with '?'").at(pair.key.start));
         }
         let previous = at.checked_sub(1).map(|previous| self.pair_end(&pairs[previous]));
-        Ok(self.delete_between_commas(pair.key.start, self.pair_end(pair), previous))
+        let end = self.pair_end(pair);
+        Ok(self.delete_between_commas(pair.key.start, end, self.after(b',', end), previous))
     }
 
-    /// Removes an item of a flow sequence.
-    pub(super) fn delete_in_brackets(&self, items: &[OutlineNode], at: usize) -> Splice {
+    /// Removes an item of a flow sequence. `is_last`: those behind it are removed too.
+    pub(super) fn delete_in_brackets(&self, items: &[OutlineNode], at: usize, is_last: bool) -> Splice {
         let previous = at.checked_sub(1).map(|previous| items[previous].end);
-        self.delete_between_commas(items[at].start, items[at].end, previous)
+        let OutlineNode { start, end, .. } = items[at];
+        // Of the items at the end, the comma before them goes.
+        let has_comma = !is_last || items.last().is_some_and(|last| self.after(b',', last.end).is_some());
+        let comma = if has_comma { self.after(b',', end) } else { None };
+        self.delete_between_commas(start, end, comma, previous)
     }
 
-    /// Removes a part of a flow collection with one of its commas. `previous` is the end of the part before it.
-    fn delete_between_commas(&self, start: usize, end: usize, previous: Option<usize>) -> Splice {
+    /// Removes a part of a flow collection with the comma behind it, or with the one before it. `previous` is the end
+    /// of the part before it.
+    fn delete_between_commas(
+        &self,
+        start: usize,
+        end: usize,
+        comma: Option<usize>,
+        previous: Option<usize>,
+    ) -> Splice {
         let before = self.text[..start].trim_end();
-        let range = match (self.after(b',', end), previous) {
+        let range = match (comma, previous) {
             (Some(comma), _) => {
-                let line = line_end(self.text, comma);
-                let alone = before.len() <= line_start(self.text, start);
-                if alone && self.text[comma..line].trim().is_empty() {
+                // A line may have thousands of parts: only the blanks are looked at.
+                let alone = before.trim_start_matches('\u{feff}').is_empty()
+                    || self.text[before.len()..start].contains(is_break);
+                let behind = self.text[comma..].trim_start_matches([' ', '\t']);
+                if alone && (behind.is_empty() || behind.starts_with(is_break)) {
                     self.whole_lines(start, comma)
                 } else {
-                    let blanks =
-                        self.text[comma..].len() - self.text[comma..].trim_start_matches([' ', '\t']).len();
-                    start..comma + blanks
+                    start..self.text.len() - behind.len()
                 }
             }
             // Remove the comma before the last entry, but no comment.

@@ -3,6 +3,7 @@
 //! As every edit, the text is read back: the data must be the old data with this one change. A repair that is
 //! not possible in place is left out, and its finding stays.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
@@ -18,12 +19,17 @@ use reclass::report::Finding;
 use reclass_base::error::{Kind, Result};
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;
-use reclass_base::value::{Map, Value};
-use reclass_yaml::compose::{Data, Node, compose};
+use reclass_base::value::{Key, Map, Value};
+use reclass_yaml::compose::{Data, Document, Node, compose};
 use reclass_yaml::outline::{NodeForm, OutlineNode};
+use reclass_yaml::to_value;
 
 /// The sections whose entries can be removed.
 const SECTIONS: [&str; 2] = ["classes", "applications"];
+
+/// The most times that repairs of one file are tried apart, because they are not possible together. The findings of
+/// the others stay.
+const MOST_REFUSED: usize = 200;
 
 /// The change that resolves a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,143 +76,176 @@ impl Repair {
         Some((site.path.to_string(), repair))
     }
 
-    /// The changed text; `None` if the repair is not possible.
-    fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Option<Vec<u8>> {
-        let document = compose(bytes).ok()?;
-        let here =
-            |span: &&reclass_base::source::Span| span.line + 1 == self.line && span.column + 1 == self.column;
-        let start = document.spans.iter().find(here)?.start as usize;
-        let splicer = Splicer::read(bytes).ok()?;
-        match self.kind {
-            RepairKind::Quote => {
-                let after = self.quoted(&splicer, start)?;
-                let before = document.root.as_ref()?;
-                let index = value_at(before, &|index| {
-                    document.spans.get(index as usize).is_some_and(|span| span.start as usize == start)
-                })?;
-                let changed = compose(&after).ok()?;
-                is_same_except(before, changed.root.as_ref()?, index).then_some(after)
-            }
-            RepairKind::Remove => self.removed(&splicer, bytes, start, path, prefixes),
-        }
-    }
-
     /// Whether the message names this text.
     fn names(&self, written: &str) -> bool {
         self.message.contains(&format!("'{written}'"))
     }
+}
 
-    /// The text with quotes around the scalar at an offset.
-    fn quoted(&self, splicer: &Splicer<'_>, start: usize) -> Option<Vec<u8>> {
-        let root = splicer.outline.root.as_ref()?;
-        let node = value_node(root, start).filter(|node| matches!(node.form, NodeForm::Plain))?;
-        let range = node.content..node.end;
-        let written = splicer.text.get(range.clone())?;
-        // Digits with `_` are a number for people too. The values of aliases would change with the anchor.
-        let is_safe = !written.contains(['_', '"', '\\', '\n']) && !splicer.outline.is_used(node);
-        (is_safe && self.names(written))
-            .then(|| splicer.splice(vec![Splice { range, text: format!("\"{written}\"") }]))
+/// A text and its repairs of one kind, each with the offset of its place. All of them are made at once, so that
+/// thousands are no trouble.
+struct Together<'a> {
+    bytes: &'a [u8],
+    document: Document,
+    splicer: Splicer<'a>,
+    at: BTreeMap<usize, &'a Repair>,
+}
+
+impl<'a> Together<'a> {
+    fn new(repairs: &'a [Repair], bytes: &'a [u8]) -> Option<Together<'a>> {
+        let document = compose(bytes).ok()?;
+        let mut starts = BTreeMap::new();
+        for span in document.spans.iter() {
+            starts.entry((span.line + 1, span.column + 1)).or_insert(span.start as usize);
+        }
+        let place = |repair: &'a Repair| Some((*starts.get(&(repair.line, repair.column))?, repair));
+        let at = repairs.iter().filter_map(place).collect();
+        Some(Together { bytes, document, splicer: Splicer::read(bytes).ok()?, at })
     }
 
-    /// The text without the list item at an offset.
-    fn removed(
-        &self,
-        splicer: &Splicer<'_>,
-        bytes: &[u8],
-        start: usize,
-        path: &str,
-        prefixes: &Prefixes,
-    ) -> Option<Vec<u8>> {
+    /// The text with quotes around the scalars, and their number.
+    fn quoted(&self) -> Option<(Vec<u8>, usize)> {
+        let mut splices = BTreeMap::new();
+        values(self.splicer.outline.root.as_ref()?, &mut |node| {
+            if let Some(repair) = self.at.get(&node.start)
+                && !splices.contains_key(&node.start)
+            {
+                splices.insert(node.start, self.quotes(node, repair));
+            }
+        });
+        splices.retain(|_, splice| splice.is_some());
+        let before = self.document.root.as_ref()?;
+        let mut indexes = BTreeMap::new();
+        indexes_of_values(before, &mut |index| {
+            if let Some(span) = self.document.spans.get(index as usize) {
+                indexes.entry(span.start as usize).or_insert(index);
+            }
+        });
+        let quoted = splices.keys().map(|start| indexes.get(start).copied());
+        let quoted: BTreeSet<u32> = quoted.collect::<Option<_>>()?;
+        let after = self.splicer.splice(splices.into_values().flatten().collect());
+        let changed = compose(&after).ok()?;
+        is_same_except(before, changed.root.as_ref()?, &quoted).then_some((after, quoted.len()))
+    }
+
+    /// The quotes around a scalar.
+    fn quotes(&self, node: &OutlineNode, repair: &Repair) -> Option<Splice> {
+        let range = node.content..node.end;
+        let written = self.splicer.text.get(range.clone())?;
+        // Digits with `_` are a number for people too. The values of aliases would change with the anchor.
+        let is_safe = matches!(node.form, NodeForm::Plain)
+            && !written.contains(['_', '"', '\\', '\n'])
+            && !self.splicer.outline.is_used(node);
+        (is_safe && repair.names(written)).then(|| Splice { range, text: format!("\"{written}\"") })
+    }
+
+    /// The text without the list items, and their number.
+    fn removed(&self, path: &str, prefixes: &Prefixes) -> Option<(Vec<u8>, usize)> {
         let (NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs)) =
-            &splicer.outline.root.as_ref()?.form
+            &self.splicer.outline.root.as_ref()?.form
         else {
             return None;
         };
-        let (section, list, items, at) = pairs.iter().find_map(|pair| {
-            let section = SECTIONS.into_iter().find(|name| pair.name.text().as_deref() == Some(*name))?;
-            let (NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items)) = &pair.value.form else {
-                return None;
+        let Value::Map(before) = to_value(self.document.root.as_ref()?) else { return None };
+        let (mut after, mut splices) = (Map::clone(&before), Vec::new());
+        for pair in pairs {
+            let Some(section) = SECTIONS.into_iter().find(|name| pair.name.text().as_deref() == Some(*name))
+            else {
+                continue;
             };
-            let at = items.iter().position(|item| item.start == start)?;
-            Some((section, &pair.value, items, at))
-        })?;
-        let item = &items[at];
-        let before = read(bytes, path).ok()??;
-        let Value::Map(map) = &before else { return None };
-        let (key, Value::List(old)) = map.iter().find(|(key, _)| key.as_str() == Some(section))? else {
-            return None;
-        };
-        let Value::Str(name) = old.get(at)? else { return None };
-        if !self.names(name) || old.len() != items.len() {
-            return None;
-        }
-        if items.len() == 1 {
-            let change = Change::new(&[section], Action::Set(Value::list(Vec::new())));
-            return change.apply(bytes, path, prefixes).ok()?;
-        }
-        splicer.keeps_anchors(item).ok()?;
-        let splice = if matches!(list.form, NodeForm::FlowSequence(_)) {
-            splicer.delete_in_brackets(items, at)
-        } else {
-            let dash = splicer.text.get(line_start(splicer.text, item.start)..item.start)?;
-            if dash.trim() != "-" {
-                return None;
+            let (NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items)) = &pair.value.form else {
+                continue;
+            };
+            let Some(Value::List(old)) = before.get(section) else { continue };
+            if old.len() != items.len() {
+                continue;
             }
-            Splice { range: splicer.whole_lines(item.start, splicer.end(item)), text: String::new() }
-        };
-        let text = splicer.splice(vec![splice]);
-        let left = old.iter().enumerate().filter(|(index, _)| *index != at);
-        let left = left.map(|(_, item)| item.clone()).collect();
-        let expected: Map = map
-            .iter()
-            .map(|(other, value)| {
-                let value = if other == key { Value::list(Vec::clone(&left)) } else { value.clone() };
-                (other.clone(), value)
-            })
-            .collect();
+            let is_flow = matches!(pair.value.form, NodeForm::FlowSequence(_));
+            let is_gone = |(item, value): (&OutlineNode, &Value)| {
+                let is_named = |repair: &&Repair| value.as_str().is_some_and(|name| repair.names(name));
+                self.at.get(&item.start).is_some_and(is_named)
+                    && self.splicer.keeps_anchors(item).is_ok()
+                    && (is_flow || self.is_behind_dash(item))
+            };
+            let gone: Vec<bool> = items.iter().zip(old.iter()).map(is_gone).collect();
+            if !gone.contains(&true) {
+                continue;
+            }
+            if gone.iter().all(|gone| *gone) {
+                let change = Change::new(&[section], Action::Set(Value::list(Vec::new())));
+                // A last entry alone.
+                let text =
+                    if self.at.len() == 1 { change.apply(self.bytes, path, prefixes).ok()? } else { None };
+                return text.map(|text| (text, 1));
+            }
+            let kept = gone.iter().rposition(|gone| !gone)?;
+            for at in (0..items.len()).filter(|at| gone[*at]) {
+                splices.push(if is_flow {
+                    self.splicer.delete_in_brackets(items, at, kept < at)
+                } else {
+                    let item = &items[at];
+                    let range = self.splicer.whole_lines(item.start, self.splicer.end(item));
+                    Splice { range, text: String::new() }
+                });
+            }
+            let left = old.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(item, _)| item.clone());
+            after.insert(Key::from(section), Value::list(left.collect()));
+        }
+        let removed = splices.len();
+        let text = self.splicer.splice(splices);
         let found = read(&text, path).ok()??;
-        indistinguishable(&found, &Value::map(expected)).then_some(text)
+        indistinguishable(&found, &Value::map(after)).then_some((text, removed))
+    }
+
+    /// Whether nothing but its dash is before an item in its line.
+    fn is_behind_dash(&self, item: &OutlineNode) -> bool {
+        let text = self.splicer.text;
+        text.get(line_start(text, item.start)..item.start).is_some_and(|dash| dash.trim() == "-")
     }
 }
 
-/// The scalar value that begins at an offset.
-fn value_node(node: &OutlineNode, start: usize) -> Option<&OutlineNode> {
+/// Visits all values of a document that are no collections.
+fn values<'n>(node: &'n OutlineNode, visit: &mut dyn FnMut(&'n OutlineNode)) {
     grow(|| match &node.form {
         NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => {
-            pairs.iter().find_map(|pair| value_node(&pair.value, start))
+            for pair in pairs {
+                values(&pair.value, visit);
+            }
         }
         NodeForm::BlockSequence(items) | NodeForm::FlowSequence(items) => {
-            items.iter().find_map(|item| value_node(item, start))
+            for item in items {
+                values(item, visit);
+            }
         }
-        _ => (node.start == start).then_some(node),
-    })
+        _ => visit(node),
+    });
 }
 
-/// The index of the scalar value for which `is_it` holds.
-fn value_at(node: &Node, is_it: &dyn Fn(u32) -> bool) -> Option<u32> {
+/// Visits the indexes of all values of a document that are no collections.
+fn indexes_of_values(node: &Node, visit: &mut dyn FnMut(u32)) {
     grow(|| match &node.data {
-        Data::Value(_) => is_it(node.index).then_some(node.index),
-        Data::List(items) => items.iter().find_map(|item| value_at(item, is_it)),
-        Data::Map(entries) => entries.iter().find_map(|entry| value_at(&entry.value, is_it)),
-    })
+        Data::Value(_) => visit(node.index),
+        Data::List(items) => items.iter().for_each(|item| indexes_of_values(item, visit)),
+        Data::Map(entries) => entries.iter().for_each(|entry| indexes_of_values(&entry.value, visit)),
+    });
 }
 
-/// Whether two documents are the same, but for the scalar with this index, which must be a text in the second.
-fn is_same_except(one: &Node, other: &Node, index: u32) -> bool {
+/// Whether two documents are the same, but for the scalars with these indexes, which must be texts in the second.
+fn is_same_except(one: &Node, other: &Node, quoted: &BTreeSet<u32>) -> bool {
     grow(|| match (&one.data, &other.data) {
         _ if one.index != other.index => false,
-        (Data::Value(_), Data::Value(value)) if one.index == index => matches!(value, Value::Str(_)),
+        (Data::Value(_), Data::Value(value)) if quoted.contains(&one.index) => matches!(value, Value::Str(_)),
         (Data::Value(one), Data::Value(other)) => indistinguishable(one, other),
         (Data::List(some), Data::List(others)) => {
             some.len() == others.len()
-                && some.iter().zip(others.iter()).all(|(one, other)| is_same_except(one, other, index))
+                && some.iter().zip(others.iter()).all(|(one, other)| is_same_except(one, other, quoted))
         }
         (Data::Map(some), Data::Map(others)) => {
             some.len() == others.len()
                 && some.iter().zip(others.iter()).all(|(one, other)| {
                     one.key_index == other.key_index
                         && indistinguishable(&one.key.0, &other.key.0)
-                        && is_same_except(&one.value, &other.value, index)
+                        && is_same_except(&one.value, &other.value, quoted)
                 })
         }
         _ => false,
@@ -225,12 +264,28 @@ impl FileRepairs {
 
     /// The changed text and the number of repairs made; `None` if none is possible.
     pub(super) fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Option<(Vec<u8>, usize)> {
-        let mut text = None;
-        let mut made = 0;
-        for repair in &self.0 {
-            if let Some(changed) = repair.apply(text.as_deref().unwrap_or(bytes), path, prefixes) {
-                text = Some(changed);
-                made += 1;
+        let (mut text, mut made, mut refused) = (None, 0, 0);
+        let mut batches: Vec<&[Repair]> =
+            self.0.chunk_by(|one, other| one.kind == other.kind).rev().collect();
+        while let Some(batch) = batches.pop() {
+            let before = text.as_deref().unwrap_or(bytes);
+            let repaired = Together::new(batch, before).and_then(|together| match batch[0].kind {
+                RepairKind::Quote => together.quoted(),
+                RepairKind::Remove => together.removed(path, prefixes),
+            });
+            match repaired {
+                Some((_, 0)) => {}
+                Some((changed, number)) => {
+                    text = Some(changed);
+                    made += number;
+                }
+                // One that is not possible keeps only itself.
+                None if batch.len() > 1 && refused < MOST_REFUSED => {
+                    refused += 1;
+                    let (first, rest) = batch.split_at(batch.len() / 2);
+                    batches.extend([rest, first]);
+                }
+                None => {}
             }
         }
         text.map(|text| (text, made))
