@@ -115,6 +115,16 @@ fn hover_shows_a_value_and_hides_a_secret() {
     let shown = text(&mut editor);
     assert!(shown.contains("What every machine has.") && shown.contains("2 nodes: web1, web2"), "{shown}");
     assert!(shown.contains("2 files list it"), "{shown}");
+    let files = "\
+=== nodes/n.yml
+classes: [da$0ta]
+=== classes/data.yml
+# The database. For tests:
+# password: hunter22
+parameters: {x: 1}
+";
+    let shown = text(&mut Editor::open(files).checked());
+    assert!(shown.contains("The database.") && !shown.contains("hunter22"), "{shown}");
 }
 
 /// The completions at the mark in a text, `TEXT=DETAIL`. The file was right before, as when somebody types.

@@ -32,7 +32,9 @@ fn class(place: &Cursor<'_>, written: &str, start: usize) -> Option<String> {
     let name = class_of_entry(place, written, start)?;
     let names = &place.workspace.names;
     let facts = names.classes.get(&*name)?;
-    let comment = place.text_of(&facts.path).map(|text| first_comment(&text)).unwrap_or_default();
+    // A comment may have a secret, as a value that was commented out.
+    let comment = place.text_of(&facts.path).map(|text| first_comment(&text));
+    let comment = comment.map(|comment| place.workspace.redaction().masked(&comment)).unwrap_or_default();
     let nodes: Vec<&str> = names.nodes_of(&facts.path).map(|node| &**node).collect();
     let files = facts.listed_by.iter().filter_map(|path| names.files.get(path));
     let listed: Vec<&str> = files.map(|file| &*file.name).collect();

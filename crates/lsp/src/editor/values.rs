@@ -13,7 +13,7 @@ pub fn shown_parameters(inventory: &Inventory, info: &NodeInfo, redaction: &Reda
     }
     let found = inventory.inspect(|computation| {
         let layers = computation.layers(NodeRequest::plain(&info.name)).ok()?;
-        Some(shown(Some(&ValuePlaces::new(computation, &layers)), redaction, false, &[], &info.parameters))
+        Some(shown(Some(&ValuePlaces::new(computation, &layers)), redaction, (false, &[], &info.parameters)))
     });
     found.ok().flatten()
 }
