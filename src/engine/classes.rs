@@ -13,6 +13,9 @@ use crate::model::layer::{Incomplete, Layer, LayerResult};
 use reclass_base::error::{Fault, Result};
 use reclass_base::value::{Text, Value};
 
+/// How much more than one node costs the search for names that are similar to missing classes may cost.
+const SEARCHES: usize = 10;
+
 impl Computation<'_> {
     /// The classes available to a node. An error in their location matters only if the node has classes.
     pub(super) fn classes(
@@ -79,11 +82,16 @@ impl ClassLookup<'_> {
     /// these: those that lead to the entry would make a cycle.
     pub fn missing_hint(&self, name: &str, leading: &[&str]) -> (String, Option<String>) {
         let (inputs, catalog) = (&self.computation.inputs, self.computation.catalog);
+        let folder = inputs.trees.display_name(catalog, self.tree);
+        if inputs.similar.is_spent(SEARCHES) {
+            return (folder, None);
+        }
         // A folder that cannot be listed has no similar names.
         let names = inputs.classes(catalog, self.tree).unwrap_or_default();
         let others = names.keys().map(AsRef::as_ref).filter(|other| !leading.contains(other));
-        let similar = reclass_base::similar::class(name, others);
-        (inputs.trees.display_name(catalog, self.tree), similar.map(str::to_owned))
+        let similar = reclass_base::similar::class(name, others).map(str::to_owned);
+        inputs.similar.add(name, names.keys().count());
+        (folder, similar)
     }
 
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.

@@ -28,6 +28,7 @@ use reclass_base::lock::Mutex;
 use reclass_base::parallel;
 use reclass_base::progress::WorkUnit;
 use reclass_base::settings::Settings;
+use reclass_base::similar::SearchCost;
 use reclass_base::source::{FileId, Origin, Span};
 use reclass_base::value::Text;
 
@@ -62,6 +63,8 @@ pub struct Inputs {
     schemas: SchemaReader,
     /// Counts of the work done.
     pub counters: Counters,
+    /// The searches for names that are similar to those of missing classes, in this question.
+    pub similar: SearchCost,
 }
 
 /// The number of buffers in this process.
@@ -90,6 +93,7 @@ impl Inputs {
             unlisted: Mutex::default(),
             last_full_check: Mutex::default(),
             counters: Counters::default(),
+            similar: SearchCost::default(),
         })
     }
 

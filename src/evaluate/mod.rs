@@ -21,7 +21,6 @@ mod root;
 mod trace;
 mod without;
 
-use std::cell::Cell;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -33,6 +32,7 @@ use crate::model::template::{Part, Template};
 use reclass_base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
 use reclass_base::pattern::push_escaped;
 use reclass_base::settings::Settings;
+use reclass_base::similar::SearchCost;
 use reclass_base::size::ValueSize;
 use reclass_base::source::{FileId, Origin, Site, Span};
 use reclass_base::stack::grow;
@@ -255,7 +255,7 @@ pub struct Evaluator<'a> {
     /// The problems found so far.
     pub faults: Vec<Fault>,
     /// Cost so far of searching for similar names.
-    compared: Cell<usize>,
+    compared: SearchCost,
     /// The warnings found so far.
     pub warnings: Vec<Warning>,
     /// A reference whose default was used.
@@ -295,7 +295,7 @@ impl<'a> Evaluator<'a> {
             own_slots: None,
             own: false,
             faults: Vec::new(),
-            compared: Cell::new(0),
+            compared: SearchCost::default(),
             warnings: Vec::new(),
             default_used: None,
         }
@@ -318,7 +318,7 @@ impl<'a> Evaluator<'a> {
     /// Continues with the search cost of another evaluator for the same node.
     #[must_use]
     pub fn with_cost_of(self, other: &Evaluator<'_>) -> Evaluator<'a> {
-        self.compared.set(other.compared.get());
+        self.compared.set(other.compared.spent());
         self
     }
 

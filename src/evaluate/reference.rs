@@ -12,10 +12,6 @@ use reclass_base::path::list_index;
 use reclass_base::source::Origin;
 use reclass_base::value::{Key, Text, Value};
 
-/// The maximum cost per node of searching for similar names: the number of names times the length of the
-/// missing one. Enough for a hundred missing names of ten letters among 2,000 others.
-const MOST_COMPARED: usize = 2_000_000;
-
 impl Evaluator<'_> {
     /// The whnf that a reference names. `source` is the scalar with the reference, `origin` its origin.
     pub fn resolve(&mut self, reference: &Reference, source: &Text, origin: Origin) -> Result<Found, Stop> {
@@ -126,7 +122,7 @@ impl Evaluator<'_> {
             return fault;
         };
         // A fast evaluation is repeated if there are problems.
-        if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.get() > MOST_COMPARED {
+        if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.is_spent(1) {
             return fault;
         }
         if top && let Some(path) = self.meant(reference) {
@@ -140,7 +136,7 @@ impl Evaluator<'_> {
             None if top => self.root.names(),
             _ => Vec::new(),
         };
-        *similar = self.similar(missing, &names);
+        *similar = self.compared.nearest(missing, names.iter().copied()).map(str::to_owned);
         *within = match &inside {
             Some(whnf) => without_keys(container, whnf),
             None if top && similar.is_none() && missing.contains(['.', '/']) => {
@@ -171,15 +167,6 @@ impl Evaluator<'_> {
             slot = map.entries.get(key.as_ref())?;
         }
         Some(path)
-    }
-
-    /// The most similar name, unless the search has become too expensive.
-    fn similar(&self, key: &str, names: &[&str]) -> Option<String> {
-        let compared = self.compared.get().saturating_add(names.len().saturating_mul(key.len().max(1)));
-        self.compared.set(compared);
-        (compared <= MOST_COMPARED)
-            .then(|| reclass_base::similar::nearest(key, names.iter().copied()))?
-            .map(str::to_owned)
     }
 
     /// The path inside of a reference with nested references. Those are resolved first, then the text is
@@ -405,7 +392,7 @@ mod tests {
             .in_mode(if fast { Mode::Fast } else { Mode::Full });
         evaluator.evaluate(&merged);
         let faults = evaluator.finish();
-        (faults.iter().map(|fault| fault.kind.help()).collect(), evaluator.compared.get())
+        (faults.iter().map(|fault| fault.kind.help()).collect(), evaluator.compared.spent())
     }
 
     #[test]

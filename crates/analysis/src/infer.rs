@@ -100,7 +100,7 @@ fn value_of(
         value.clone()
     } else {
         let layers = renderer.layers_of(request)?;
-        shown(Some(&ValuePlaces::new(renderer.computation(), &layers)), redaction, false, path, &value)
+        shown(Some(&ValuePlaces::new(renderer.computation(), &layers)), redaction, (false, path, &value))
     };
     Ok(Some((value, hidden)))
 }

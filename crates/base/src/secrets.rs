@@ -158,20 +158,34 @@ impl Secrets {
     /// Replaces each secret in a value by the mask, except texts for which `keeps` is true. Null, true and
     /// false are never secret.
     pub fn hide(&self, value: &Value, cover: Cover, keeps: &dyn Fn(&str) -> bool) -> Value {
+        self.hidden(value, cover, keeps).unwrap_or_else(|| value.clone())
+    }
+
+    /// The value with masks; `None` if it has no secret, so that a large one is shared and not copied.
+    fn hidden(&self, value: &Value, cover: Cover, keeps: &dyn Fn(&str) -> bool) -> Option<Value> {
+        let is_open = |hidden: &Vec<Option<Value>>| hidden.iter().all(Option::is_none);
         match value {
             Value::Map(map) => grow(|| {
-                let entry = |(key, value): (&Key, &Value)| {
-                    (key.clone(), self.hide(value, self.below(cover, key), keeps))
+                let below = |(key, value)| self.hidden(value, self.below(cover, key), keeps);
+                let hidden = Some(map.iter().map(below).collect()).filter(|hidden| !is_open(hidden))?;
+                let entry = |((key, value), hidden): ((&Key, &Value), Option<Value>)| {
+                    (key.clone(), hidden.unwrap_or_else(|| value.clone()))
                 };
-                Value::map(map.iter().map(entry).collect::<Map>())
+                Some(Value::map(map.iter().zip(hidden).map(entry).collect::<Map>()))
             }),
-            Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                grow(|| Value::list(items.iter().map(|item| self.hide(item, cover.item(), keeps)).collect()))
-            }
-            Value::Null | Value::Bool(_) => value.clone(),
-            Value::Str(text) if keeps(text) => value.clone(),
-            _ if cover == Cover::Open => value.clone(),
-            _ => Value::text(MASK),
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => grow(|| {
+                let hidden: Vec<_> =
+                    items.iter().map(|item| self.hidden(item, cover.item(), keeps)).collect();
+                if matches!(value, Value::List(_)) && is_open(&hidden) {
+                    return None;
+                }
+                let item = |(item, hidden): (&Value, Option<Value>)| hidden.unwrap_or_else(|| item.clone());
+                Some(Value::list(items.iter().zip(hidden).map(item).collect()))
+            }),
+            Value::Null | Value::Bool(_) => None,
+            Value::Str(text) if keeps(text) => None,
+            _ if cover == Cover::Open => None,
+            _ => Some(Value::text(MASK)),
         }
     }
 }

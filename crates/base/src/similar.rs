@@ -3,6 +3,8 @@
 //! [`nearest`] looks for typing errors and another case. The other functions first look for the slips that
 //! people make with one kind of name: the path of a file for its name, one part of a name for the whole.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use strsim::osa_distance;
 
 use crate::error::Kind;
@@ -12,6 +14,47 @@ const LONGEST: usize = 128;
 
 /// The extensions that people write behind a name.
 const EXTENSIONS: [&str; 2] = [".yml", ".yaml"];
+
+/// What the searches for the names of one question cost so far: the number of known names times the length of the
+/// missing one. Where thousands of names are missing among thousands, most get no suggestion.
+#[derive(Debug, Default)]
+pub struct SearchCost(AtomicUsize);
+
+/// Enough for a hundred missing names of ten letters among 2,000 others.
+const MOST_COMPARED: usize = 2_000_000;
+
+impl SearchCost {
+    /// Whether nothing more is searched for. A question about many nodes may search `times` as much as one about one.
+    pub fn is_spent(&self, times: usize) -> bool {
+        self.spent() > MOST_COMPARED * times
+    }
+
+    /// The cost so far.
+    pub fn spent(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Adds a search for a name among so many.
+    pub fn add(&self, name: &str, known: usize) {
+        self.0.fetch_add(known.saturating_mul(name.len().max(1)), Ordering::Relaxed);
+    }
+
+    /// Begins again, or where another one is.
+    pub fn set(&self, cost: usize) {
+        self.0.store(cost, Ordering::Relaxed);
+    }
+
+    /// The known name closest to `name`, as [`nearest`] finds it, unless earlier searches were too expensive.
+    pub fn nearest<'a>(&self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        if self.is_spent(1) {
+            return None;
+        }
+        let mut number = 0;
+        let found = nearest(name, known.into_iter().inspect(|_| number += 1));
+        self.add(name, number);
+        found
+    }
+}
 
 /// The known node that is meant: a path stands for a file (`nodes/web1.yml`), a short name for a host
 /// (`web1`), a host for a short name.

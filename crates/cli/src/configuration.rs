@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use reclass::configuration::ConfigurationFile;
@@ -43,7 +44,13 @@ pub struct Configuration {
     defaults: Map,
     /// Places of the settings in the file, computed for the first fault.
     places: OnceLock<Places>,
+    /// The number of missing files beside which another one was looked for.
+    looked_for: AtomicUsize,
 }
+
+/// The most missing nodes and classes of a command for which a file with another ending or in another place is named:
+/// each costs a look at all names in its folder.
+const MOST_LOOKED_FOR: usize = 100;
 
 /// The YAML nodes of a settings file. The index finds each of thousands of bad patterns directly.
 #[derive(Default)]
@@ -206,7 +213,7 @@ impl Configuration {
 
     /// A fault of a setting with its place in the file.
     pub fn placed(&self, fault: Fault) -> Fault {
-        let mut fault = with_other_file(fault);
+        let mut fault = self.with_other_file(fault);
         if fault.site.is_some() {
             return fault;
         }
@@ -306,6 +313,13 @@ impl Configuration {
                 .or_else(|| absolute(&self.defaults))
                 .is_some_and(|base| !base.is_dir()),
         }
+    }
+
+    /// One of the first nodes or classes without a file, with a note if there is one that another ending or place hides.
+    fn with_other_file(&self, fault: Fault) -> Fault {
+        let is_missing = matches!(fault.kind, Kind::ClassNotFound { .. } | Kind::NodeNotFound { .. });
+        let is_looked_for = is_missing && self.looked_for.fetch_add(1, Ordering::Relaxed) < MOST_LOOKED_FOR;
+        if is_looked_for { with_other_file(fault) } else { fault }
     }
 
     /// An error with the places of its settings.

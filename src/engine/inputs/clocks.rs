@@ -37,6 +37,7 @@ impl Inputs {
     /// Begins a question, and returns whether any input may have changed since the last one. Branches move
     /// only between questions, so that one answer sees one commit of each.
     pub fn begin(&self) -> Result<bool> {
+        self.similar.set(0);
         let news = match &self.etcd {
             Some(etcd) => etcd.refresh(&self.files, self.overlay.as_ref())?,
             None => false,

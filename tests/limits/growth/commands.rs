@@ -40,7 +40,7 @@ const fn shape(name: &'static str, size: usize, parameter: &'static str, make: f
 
 /// `PARAMETER`, `BESIDE`, `OLD` and `OUT` are replaced by the parameter of the shape, a copy of the inventory with
 /// other values, the answers of that copy, and a new folder.
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 27] = [
     &["-n", "n1"],
     &["-n", "n1", "-o", "json"],
     &["-f", "n1"],
@@ -58,6 +58,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["graph"],
     &["docs", "OUT"],
     &["lint"],
+    &["lint", "--fix", "--dry-run"],
     &["test", "--all"],
     &["test", "-o", "junit"],
     &["test", "--snapshot"],
@@ -111,7 +112,7 @@ fn classes(base: &Path, count: usize, class: impl Fn(usize) -> String) {
     }
 }
 
-const SHAPES: [Shape; 23] = [
+const SHAPES: [Shape; 28] = [
     shape("keys", 10_000, "k1", |base, count| {
         class(base, &lines(count, |number| format!("  k{number}: v{number}")));
     }),
@@ -215,6 +216,43 @@ const SHAPES: [Shape; 23] = [
             &base.join("schemas/p.json"),
             &format!("{{\"patternProperties\": {{{}}}}}", patterns.join(", ")),
         );
+    }),
+    Shape {
+        only: "lint",
+        ..shape("misread scalars", 6_000, "k1", |base, count| {
+            class(base, &lines(count, |number| format!("  k{number}: 1:{}", number % 50 + 10)));
+        })
+    },
+    Shape {
+        only: "test",
+        ..shape("wrong and missing values of one node", 3_000, "k1", |base, count| {
+            class(base, &lines(count, |number| format!("  k{number}: v{number}")));
+            let expect = |number| format!("k{number}: x, gone{number}: x");
+            let test = |number| format!("- {{name: t{number}, node: n1, expect: {{{}}}}}", expect(number));
+            let whole = lines(count, |number| format!("    {}", expect(number).replace(", ", "\n    ")));
+            let snapshots = lines(count, |number| format!("    k{number}: snapshot"));
+            let more = format!("- name: t\n  node: n1\n  expect:\n{whole}- name: s\n  node: n1\n  expect:\n");
+            write(&base.join("tests/u.yml"), &format!("{}{more}{snapshots}", lines(count, test)));
+        })
+    },
+    shape("two lists of mappings", 2_000, "l", |base, count| {
+        write(&base.join("nodes/n1.yml"), "classes: [a, b]\n");
+        for class in ["a", "b"] {
+            let items = lines(count, |number| format!("  - {{k: {class}{number}, v: 1}}"));
+            write(&base.join(format!("classes/{class}.yml")), &format!("parameters:\n  l:\n{items}"));
+        }
+    }),
+    shape("nodes with a missing class each", 800, "x", |base, count| {
+        write(&base.join("classes/a.yml"), "parameters: {x: 1}\n");
+        for number in 0..count {
+            write(&base.join(format!("nodes/n{number}.yml")), &format!("classes: [gone{number}x]\n"));
+            write(&base.join(format!("classes/c{number}xyz.yml")), "parameters: {x: 1}\n");
+        }
+    }),
+    shape("missing keys of a schema", 3_000, "p", |base, count| {
+        class(base, &format!("  p:\n{}", lines(count, |number| format!("    have{number}: 1"))));
+        let names: Vec<String> = (0..count).map(|number| format!("\"need{number}\"")).collect();
+        write(&base.join("schemas/p.json"), &format!("{{\"required\": [{}]}}", names.join(", ")));
     }),
 ];
 

@@ -12,36 +12,44 @@ use reclass_base::secrets::MASK;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Value};
 
+/// A value of a node: whether it is one of its exports, and its path.
+pub type ValueAt<'v> = (bool, &'v [Key], &'v Value);
+
 /// The value at a path of a node with hidden secrets. What depends on a secret is hidden with it: all, if nobody knows
 /// the layers. The whole of a section has no path, so its keys are looked at.
-pub fn shown(
-    of: Option<&ValuePlaces<'_>>,
-    redaction: &Redaction,
-    export: bool,
-    path: &[Key],
-    value: &Value,
-) -> Value {
+pub fn shown(of: Option<&ValuePlaces<'_>>, redaction: &Redaction, value: ValueAt<'_>) -> Value {
+    all_shown(of, redaction, &[value]).pop().unwrap_or_else(|| Value::text(MASK))
+}
+
+/// The same for many values of one node.
+pub fn all_shown(of: Option<&ValuePlaces<'_>>, redaction: &Redaction, values: &[ValueAt<'_>]) -> Vec<Value> {
     if redaction.secrets.is_none() {
-        return value.clone();
+        return values.iter().map(|(_, _, value)| Value::clone(value)).collect();
     }
-    let without = |paths: Vec<Vec<Key>>| match of {
-        Some(of) => {
-            let wanted = |path| Wanted { path, export, items: Vec::new() };
-            let wanted: Vec<Wanted> = paths.into_iter().map(wanted).collect();
-            values_without(of, &wanted, &redaction.secrets)
+    let wanted = |&(export, path, value): &ValueAt<'_>| -> Vec<Wanted> {
+        let wanted = |path| Wanted { path, export, items: Vec::new() };
+        match value {
+            Value::Map(map) if path.is_empty() => map.keys().map(|key| wanted(vec![key.clone()])).collect(),
+            _ => vec![wanted(path.to_vec())],
         }
-        None => vec![None; paths.len()],
     };
-    let shown = if let (true, Value::Map(map)) = (path.is_empty(), value) {
-        let entry = |((key, value), without): ((&Key, &Value), Option<Value>)| {
-            (key.clone(), redaction.unchanged(value, without.as_ref()))
+    let wanted: Vec<Wanted> = values.iter().flat_map(wanted).collect();
+    let mut without = match of {
+        Some(of) => values_without(of, &wanted, &redaction.secrets),
+        None => vec![None; wanted.len()],
+    }
+    .into_iter();
+    let mut unchanged = |value: &Value| redaction.unchanged(value, without.next().flatten().as_ref());
+    let shown = |&(_, path, value): &ValueAt<'_>| {
+        let shown = match value {
+            Value::Map(map) if path.is_empty() => {
+                Value::map(map.iter().map(|(key, value)| (key.clone(), unchanged(value))).collect())
+            }
+            value => unchanged(value),
         };
-        let without = without(map.keys().map(|key| vec![key.clone()]).collect());
-        Value::map(map.iter().zip(without).map(entry).collect())
-    } else {
-        redaction.unchanged(value, without(vec![path.to_vec()]).pop().flatten().as_ref())
+        redaction.value(path, &shown)
     };
-    redaction.value(path, &shown)
+    values.iter().map(shown).collect()
 }
 
 /// A part of a container: `V` is its value or what is written, `W` a reference to a container around it.

@@ -39,6 +39,8 @@ pub struct Explainer<'a> {
     pub(super) depth: usize,
     /// Answers of queries, by the address of the query.
     pub(super) answered: FxHashMap<usize, Answered>,
+    /// The lists of layers as they are written, by their address, with what holds them there. Each item has them again.
+    pub(super) lists: FxHashMap<usize, (Slot, Value)>,
     /// The remaining budget.
     pub(super) budget: Budget,
 }
@@ -54,7 +56,7 @@ pub(super) struct ExplainedSection {
 pub(super) const MAX_DEPTH: usize = 24;
 
 /// A requested path of one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// The path.
     pub path: Vec<Key>,
@@ -194,6 +196,7 @@ impl<'a> Explainer<'a> {
             visited: FxHashSet::default(),
             depth: 0,
             answered: FxHashMap::default(),
+            lists: FxHashMap::default(),
             budget: Budget::new(computation.settings),
         }
     }

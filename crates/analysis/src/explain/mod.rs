@@ -33,7 +33,7 @@ use reclass_base::value::{Key, Text};
 pub use crate::schema::Description;
 pub use context::environment;
 use cover::TraceCover;
-pub use cover::shown;
+pub use cover::{ValueAt, all_shown, shown};
 pub use data::Leaf;
 pub use data::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, Explanation, ItemTrace,

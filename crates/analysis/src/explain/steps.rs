@@ -438,6 +438,13 @@ impl<'a> Explainer<'a> {
         Some(LayerStep { source, effect, setting: None, counts, after: None, declared: None })
     }
 
+    /// A slot as it is written.
+    fn written(&mut self, slot: &Slot) -> Value {
+        let Slot::List(list) = slot else { return written(slot, &self.prefixes) };
+        let all = self.lists.entry(Arc::as_ptr(list) as usize);
+        all.or_insert_with(|| (slot.clone(), written(slot, &self.prefixes))).1.clone()
+    }
+
     fn step(&mut self, traced: LayerStep, path: &[Key]) -> Step {
         let is_item = traced.source.is_item();
         let LayerValue { slot, depth, prefix, default_layer, .. } = traced.source;
@@ -449,7 +456,7 @@ impl<'a> Explainer<'a> {
             path: self.key_path(&path[..depth]),
             hidden: false,
             prefix: self.prefixes.text(prefix),
-            written: written(&slot, &self.prefixes),
+            written: self.written(&slot),
             after: after.filter(|value| !matches!(value, Value::Map(_))),
             setting: traced.setting,
             merge_option: traced.declared.map(|(origin, pattern, items)| MergeOptionTrace {

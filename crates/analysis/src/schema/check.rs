@@ -17,6 +17,7 @@ use reclass::parts::engine::SchemaFiles;
 use reclass_base::error::{Error, Fault};
 use reclass_base::lock::Mutex;
 use reclass_base::settings::Settings;
+use reclass_base::similar::SearchCost;
 use reclass_base::source::Site;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Value, WeakContainer};
@@ -138,8 +139,9 @@ impl Schemas {
             set_indexes(&self.set, &mut error, 0, &[]);
             let mut found = Vec::new();
             leaves(&error, &mut found);
+            let cost = SearchCost::default();
             for error in found {
-                self.take(value, &instance, error, &mut violations);
+                self.take((value, &instance), error, &cost, &mut violations);
             }
         }
         if schema.deprecates {
@@ -150,9 +152,9 @@ impl Schemas {
 
     fn take(
         &self,
-        value: &Value,
-        instance: &Json,
+        (value, instance): (&Value, &Json),
         error: &ValidationError<'_, '_>,
+        cost: &SearchCost,
         all: &mut Vec<Violation>,
     ) {
         let names: Vec<String> = names(error).collect();
@@ -193,7 +195,7 @@ impl Schemas {
             ErrorKind::AdditionalProperties { got } => {
                 for name in got {
                     let below = [&names[..], &[name.to_string()]].concat();
-                    let similar = similar_key(name, here, schema);
+                    let similar = similar_key(name, here, schema, cost);
                     add(&below, false, UNKNOWN.to_owned(), similar);
                 }
             }
@@ -207,10 +209,10 @@ impl Schemas {
                         kind: one,
                         causes: Vec::new(),
                     };
-                    add(&names, true, sentence(&self.set, &one, here), similar(&one, here, schema));
+                    add(&names, true, sentence(&self.set, &one, here), similar(&one, here, schema, cost));
                 }
             }
-            _ => add(&names, false, sentence(&self.set, error, here), similar(error, here, schema)),
+            _ => add(&names, false, sentence(&self.set, error, here), similar(error, here, schema, cost)),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::compile::SchemaSet;
 use super::instance::has_secret;
 use reclass_base::error::article;
-use reclass_base::similar::nearest;
+use reclass_base::similar::SearchCost;
 use reclass_base::value::Key;
 use reclass_base::words::count;
 
@@ -181,25 +181,31 @@ pub(super) fn similar(
     error: &ValidationError<'_, '_>,
     value: &Json,
     schema: Option<&Json>,
+    cost: &SearchCost,
 ) -> Option<String> {
     match &error.kind {
         ErrorKind::Enum { want } => {
-            nearest(value.as_str()?, want.iter().filter_map(Json::as_str)).map(str::to_owned)
+            cost.nearest(value.as_str()?, want.iter().filter_map(Json::as_str)).map(str::to_owned)
         }
         ErrorKind::Required { want } => {
             let known = schema.and_then(|schema| schema.get("properties")).and_then(Json::as_object);
             let keys = value.as_object()?.keys().map(String::as_str);
             let unknown = keys.filter(|key| known.is_none_or(|known| !known.contains_key(*key)));
-            nearest(want.first()?, unknown).map(str::to_owned)
+            cost.nearest(want.first()?, unknown).map(str::to_owned)
         }
         _ => None,
     }
 }
 
 /// A key that the schema knows, is similar to an unknown one, and is not there.
-pub(super) fn similar_key(unknown: &str, value: &Json, schema: Option<&Json>) -> Option<String> {
+pub(super) fn similar_key(
+    unknown: &str,
+    value: &Json,
+    schema: Option<&Json>,
+    cost: &SearchCost,
+) -> Option<String> {
     let known = schema?.get("properties")?.as_object()?.keys().map(String::as_str);
-    nearest(unknown, known.filter(|key| value.get(key).is_none())).map(str::to_owned)
+    cost.nearest(unknown, known.filter(|key| value.get(key).is_none())).map(str::to_owned)
 }
 
 /// `the key 'a'`, `the keys 'a' and 'b'`

@@ -1,11 +1,11 @@
 //! Finds the value at a path of a test in the answer for a node, and hides secrets in it.
 
-use crate::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, shown};
+use crate::explain::{ValueAt, ValuePlace, ValuePlaces, Wanted, all_shown, environment, places};
 use reclass::NodeInfo;
 use reclass::redact::Redaction;
 use reclass_base::path::{join_path, list_index, split_path};
 use reclass_base::pystr;
-use reclass_base::similar;
+use reclass_base::similar::SearchCost;
 use reclass_base::value::{Key, Map, Text, Value};
 
 /// A part of an answer.
@@ -33,6 +33,17 @@ pub(super) enum LookedUp {
     Missing(Option<String>),
 }
 
+impl AnswerPart {
+    /// Whether it is the exports; `None` if it is neither these nor the parameters.
+    fn is_export(self) -> Option<bool> {
+        match self {
+            AnswerPart::Parameters => Some(false),
+            AnswerPart::Exports => Some(true),
+            AnswerPart::Classes | AnswerPart::Applications | AnswerPart::Environment => None,
+        }
+    }
+}
+
 impl ValuePath {
     pub fn new(text: &str, delimiter: &str) -> ValuePath {
         let mut segments = split_path(text, delimiter);
@@ -50,8 +61,9 @@ impl ValuePath {
         ValuePath { part: part.unwrap_or(AnswerPart::Parameters), segments, delimiter: delimiter.into() }
     }
 
-    /// The value of a node at this path.
-    pub fn look_up(&self, info: &NodeInfo) -> LookedUp {
+    /// The value of a node at this path. A similar path is searched for if there is a cost, which the searches for one node
+    /// share.
+    pub fn look_up(&self, info: &NodeInfo, cost: Option<&SearchCost>) -> LookedUp {
         let mut value = match self.part {
             AnswerPart::Parameters => info.parameters.clone(),
             AnswerPart::Exports => info.exports.clone(),
@@ -70,7 +82,7 @@ impl ValuePath {
                 _ => None,
             };
             let Some((key, below)) = found else {
-                return LookedUp::Missing(self.similar(&keys, segment, &value));
+                return LookedUp::Missing(cost.and_then(|cost| self.similar(&keys, segment, &value, cost)));
             };
             keys.push(key);
             value = below;
@@ -84,9 +96,9 @@ impl ValuePath {
     }
 
     /// The path of the key beside a missing one that has a similar name.
-    fn similar(&self, keys: &[Key], missing: &str, container: &Value) -> Option<String> {
+    fn similar(&self, keys: &[Key], missing: &str, container: &Value, cost: &SearchCost) -> Option<String> {
         let names = container.as_map()?.keys().filter_map(Key::as_str);
-        let name = similar::nearest(missing, names)?;
+        let name = cost.nearest(missing, names)?;
         Some(self.shown(&[keys, &[Key::from(name)]].concat()))
     }
 
@@ -114,30 +126,37 @@ fn child(map: &Map, name: &str) -> Option<(Key, Value)> {
     other.map(|(key, value)| (key.clone(), value.clone()))
 }
 
-/// A value of a node with its secrets hidden. Whatever depends on a secret is hidden with it.
+/// Values of a node with their secrets hidden. Whatever depends on a secret is hidden with it.
 pub(super) fn hidden(
     of: Option<&ValuePlaces<'_>>,
     redaction: &Redaction,
-    part: AnswerPart,
-    keys: &[Key],
-    value: &Value,
-) -> Value {
-    let export = match part {
-        AnswerPart::Parameters => false,
-        AnswerPart::Exports => true,
-        AnswerPart::Classes | AnswerPart::Applications | AnswerPart::Environment => return value.clone(),
+    values: &[(AnswerPart, &[Key], &Value)],
+) -> Vec<Value> {
+    let in_section = |&(part, keys, value): &(AnswerPart, _, _)| Some((part.is_export()?, keys, value));
+    let mut shown =
+        all_shown(of, redaction, &values.iter().filter_map(in_section).collect::<Vec<ValueAt<'_>>>())
+            .into_iter();
+    let value = |(part, _, value): &(AnswerPart, _, &Value)| {
+        part.is_export().and_then(|_| shown.next()).unwrap_or_else(|| Value::clone(value))
     };
-    shown(of, redaction, export, keys, value)
+    values.iter().map(value).collect()
 }
 
-/// The place of a value: the layer that has the last word. Lists of classes and applications have none.
-pub(super) fn place(of: &ValuePlaces<'_>, part: AnswerPart, keys: &[Key]) -> Option<ValuePlace> {
-    let export = match part {
-        AnswerPart::Parameters => false,
-        AnswerPart::Exports => true,
-        AnswerPart::Environment => return environment(of.computation(), of.layers(), None).place,
-        AnswerPart::Classes | AnswerPart::Applications => return None,
+/// The places of values: the layer that has the last word. Lists of classes and applications have none.
+pub(super) fn value_places(
+    of: &ValuePlaces<'_>,
+    values: &[(AnswerPart, &[Key], &Value)],
+) -> Vec<Option<ValuePlace>> {
+    let wanted = |&(part, keys, _): &(AnswerPart, &[Key], _)| {
+        Some(Wanted { path: keys.to_vec(), export: part.is_export()?, items: Vec::new() })
     };
-    let wanted = Wanted { path: keys.to_vec(), export, items: Vec::new() };
-    places(of, &[wanted]).pop()?.place
+    let wanted: Vec<Option<Wanted>> = values.iter().map(wanted).collect();
+    let mut found = places(of, &wanted.iter().flatten().cloned().collect::<Vec<_>>()).into_iter();
+    let place = |((part, _, _), wanted): (&(AnswerPart, _, _), Option<Wanted>)| match (part, wanted) {
+        // Together they may need more than one may.
+        (_, Some(wanted)) => found.next()?.place.or_else(|| places(of, &[wanted]).pop()?.place),
+        (AnswerPart::Environment, _) => environment(of.computation(), of.layers(), None).place,
+        _ => None,
+    };
+    values.iter().zip(wanted).map(place).collect()
 }

@@ -3,18 +3,19 @@
 
 use std::time::Instant;
 
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::TestQuestion;
 use super::data::{StoppedRun, TestFailure, TestReport, TestResult, TestState};
-use super::lookup::{AnswerPart, LookedUp, ValuePath, hidden, place};
+use super::lookup::{AnswerPart, LookedUp, ValuePath, hidden, value_places};
 use super::matcher::{Matcher, Miss, OF_TYPE, differences};
 use super::read::{BadTest, Goal, PathCheck, Subject, TestCase, TestFile, tests};
 use super::snapshot::Snapshots;
 use super::tally::{NodeOutcome, Tally, Wrong, WrongGroup};
 use crate::diff::Renderer;
 use crate::errors::TEST_INVALID;
-use crate::explain::ValuePlaces;
+use crate::explain::{ValuePlace, ValuePlaces};
 use crate::survey::chosen_nodes;
 use reclass::NodeInfo;
 use reclass::parts::engine::{Computation, NodeRequest};
@@ -24,7 +25,7 @@ use reclass_base::parallel;
 use reclass_base::pattern::{Glob, is_wild};
 use reclass_base::progress::{WorkCount, WorkUnit};
 use reclass_base::secrets::MASK;
-use reclass_base::similar;
+use reclass_base::similar::{self, SearchCost};
 use reclass_base::source::Site;
 use reclass_base::value::{Key, Text, Value};
 
@@ -54,6 +55,27 @@ const MOST_PAIRS: usize = 20_000;
 
 /// The fewest nodes that are rendered in one go: all threads have work.
 const FEWEST_NODES: usize = 64;
+
+/// The most wrong values of one answer that are explained in one go.
+const MOST_TOGETHER: usize = 1_000;
+
+/// What a node shows to its tests.
+struct SeenNode<'n> {
+    name: &'n Text,
+    answer: Result<NodeInfo>,
+    snapshots: FxHashMap<(usize, usize), Value>,
+    /// The searches for paths that are similar to missing ones.
+    cost: SearchCost,
+}
+
+/// A wrong value as it is shown.
+#[derive(Default)]
+struct SeenValue {
+    value: Option<Value>,
+    /// The value of the node that it is compared with.
+    expected: Option<Value>,
+    place: Option<ValuePlace>,
+}
 
 /// The report of the tests in some files.
 pub(super) fn run(
@@ -118,21 +140,25 @@ pub(super) fn run(
     }
     let groups: Vec<WrongGroup> = tallies.into_iter().flat_map(|tally| tally.groups).flatten().collect();
     let context = computation.context();
-    let failures = parallel::each(
+    let batches = runner.together(&groups);
+    let explained = parallel::each(
         computation.settings.threads,
-        &groups,
+        &batches,
         || Renderer::new(context.computation()),
-        |renderer, group| if is_over() { None } else { Some(runner.failure(renderer, group)) },
+        |renderer, batch| if is_over() { None } else { Some(runner.failures(renderer, batch)) },
         Option::is_none,
     );
-    let mut failures = failures.into_iter().flatten();
+    let mut failures: Vec<Option<Option<TestFailure>>> = groups.iter().map(|_| None).collect();
+    for ((at, _), failure) in batches.iter().flatten().zip(explained.into_iter().flatten().flatten()) {
+        failures[*at] = Some(failure);
+    }
     let mut is_unlisted = false;
-    for group in &groups {
+    for (group, failure) in groups.iter().zip(failures) {
         let result = &mut results[group.test];
         if result.state != TestState::Invalid {
             result.state = TestState::Failed;
         }
-        if let Some(failure) = failures.next() {
+        if let Some(failure) = failure {
             result.failures.extend(failure);
         } else {
             result.left_out += group.nodes.len();
@@ -367,26 +393,53 @@ impl Runner<'_> {
         let Some((name, tests @ [first, ..])) = item.node_and_tests() else { return Vec::new() };
         let request = self.request(*first, name);
         let answer = renderer.answer(request);
+        let snapshots = match &answer {
+            Ok(info) => self.shown_for_snapshots(renderer, request, tests, info),
+            Err(_) => FxHashMap::default(),
+        };
+        let seen = SeenNode { name, answer, snapshots, cost: SearchCost::default() };
         let outcome = |test: &usize| {
             let mut outcome =
                 NodeOutcome { test: *test, wrong: Vec::new(), missing: None, recorded: Vec::new() };
             if let Some(Ok(case)) = self.all.get(*test) {
-                self.look(renderer, request, case, &answer, &mut outcome);
+                self.look(case, &seen, &mut outcome);
             }
             outcome
         };
         tests.iter().map(outcome).collect()
     }
 
-    fn look(
+    /// The values for the snapshots in tests of one node, by the indexes of the test and of its check.
+    fn shown_for_snapshots(
         &self,
         renderer: &Renderer<'_>,
         request: NodeRequest<'_>,
-        case: &TestCase,
-        answer: &Result<NodeInfo>,
-        outcome: &mut NodeOutcome,
-    ) {
-        let (checks, info) = match (&case.goal, answer) {
+        tests: &[usize],
+        info: &NodeInfo,
+    ) -> FxHashMap<(usize, usize), Value> {
+        let (mut ats, mut found) = (Vec::new(), Vec::new());
+        for test in tests {
+            let Some(Ok(TestCase { goal: Goal::Values(checks), .. })) = self.all.get(*test) else { continue };
+            for (index, check) in checks.iter().enumerate() {
+                if check.matchers.iter().any(|matcher| matches!(matcher, Matcher::Snapshot))
+                    && let LookedUp::Found(keys, value) = check.value.look_up(info, None)
+                {
+                    ats.push((*test, index));
+                    found.push((check.value.part, keys, value));
+                }
+            }
+        }
+        if found.is_empty() {
+            return FxHashMap::default();
+        }
+        let layers = renderer.layers_of(request).ok();
+        let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+        let values: Vec<_> = found.iter().map(|(part, keys, value)| (*part, &**keys, value)).collect();
+        ats.into_iter().zip(hidden(of.as_ref(), &self.question.redaction, &values)).collect()
+    }
+
+    fn look(&self, case: &TestCase, seen: &SeenNode<'_>, outcome: &mut NodeOutcome) {
+        let (checks, info) = match (&case.goal, &seen.answer) {
             (Goal::Error(code, _), Ok(_)) => return outcome.wrong.push((0, Wrong::Renders(code.clone()))),
             (Goal::Error(code, _), Err(error)) => {
                 if !error.faults().iter().any(|fault| fault.code() == code) {
@@ -402,7 +455,7 @@ impl Runner<'_> {
         let missing = outcome.missing.insert(Vec::new());
         for (index, check) in checks.iter().enumerate() {
             let path = &check.value;
-            let (keys, got) = match path.look_up(info) {
+            let (keys, got) = match path.look_up(info, Some(&seen.cost)) {
                 LookedUp::Found(keys, value) => (keys, Some(value)),
                 LookedUp::Missing(similar) => {
                     missing.push((index, similar));
@@ -413,13 +466,8 @@ impl Runner<'_> {
                 let wrong: Vec<Wrong> = match matcher {
                     Matcher::SameAs(node) => self.compared(node, path, &keys, got.as_ref()),
                     Matcher::Snapshot => {
-                        let layers = renderer.layers_of(request).ok();
-                        let of =
-                            layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
-                        let shown = got.as_ref().map(|value| {
-                            hidden(of.as_ref(), &self.question.redaction, path.part, &keys, value)
-                        });
-                        let label = label(case, request.name);
+                        let shown = seen.snapshots.get(&(outcome.test, index)).cloned();
+                        let label = label(case, seen.name);
                         if self.question.record {
                             outcome.recorded.extend(shown.map(|value| (label, check.path.clone(), value)));
                             Vec::new()
@@ -443,7 +491,7 @@ impl Runner<'_> {
     /// The differences from the value of another node.
     fn compared(&self, node: &Text, path: &ValuePath, keys: &[Key], got: Option<&Value>) -> Vec<Wrong> {
         let Some(Ok(info)) = self.others.get(node) else { return vec![Wrong::OtherFails(node.clone())] };
-        let (keys, expected) = match path.look_up(info) {
+        let (keys, expected) = match path.look_up(info, None) {
             LookedUp::Found(keys, value) => (keys, Some(value)),
             LookedUp::Missing(_) => (keys.to_vec(), None),
         };
@@ -451,12 +499,81 @@ impl Runner<'_> {
         misses.into_iter().map(|miss| Wrong::Value(Miss { other: Some(node.clone()), ..miss })).collect()
     }
 
+    /// The groups with their indexes, those of one answer together: they share its explanation.
+    fn together<'g>(&self, groups: &'g [WrongGroup]) -> Vec<Vec<(usize, &'g WrongGroup)>> {
+        let mut batches: IndexMap<_, Vec<_>> = IndexMap::new();
+        let mut number: FxHashMap<_, usize> = FxHashMap::default();
+        for (at, group) in groups.iter().enumerate() {
+            let own = match self.all.get(group.test) {
+                Some(Ok(TestCase { subject: Subject::Own(..), .. })) => Some(group.test),
+                _ => None,
+            };
+            let answer = (own, group.nodes.first());
+            // All threads have work, and a long run can be stopped.
+            let number = number.entry(answer).or_default();
+            let batch = *number / MOST_TOGETHER;
+            *number += 1;
+            batches.entry((answer, batch)).or_default().push((at, group));
+        }
+        batches.into_values().collect()
+    }
+
+    /// The failures of groups of one answer.
+    fn failures(&self, renderer: &Renderer<'_>, groups: &[(usize, &WrongGroup)]) -> Vec<Option<TestFailure>> {
+        let missed = groups.iter().enumerate().filter_map(|(at, (_, group))| match &group.wrong {
+            Wrong::Value(miss) => Some((at, miss, self.check(group)?.value.part)),
+            _ => None,
+        });
+        let missed: Vec<_> = missed.collect();
+        let mut seen: Vec<SeenValue> = groups.iter().map(|_| SeenValue::default()).collect();
+        let redaction = &self.question.redaction;
+        let got = missed.iter().filter_map(|(at, miss, part)| {
+            miss.got.as_ref().map(|got| (*at, (*part, miss.path.as_slice(), got)))
+        });
+        let (ats, values): (Vec<usize>, Vec<_>) = got.unzip();
+        if let Some((_, group)) = groups.first()
+            && let (Some(node), false) = (group.nodes.first(), values.is_empty())
+        {
+            let layers = renderer.layers_of(self.request(group.test, node)).ok();
+            let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+            for (at, value) in ats.iter().zip(hidden(of.as_ref(), redaction, &values)) {
+                seen[*at].value = Some(value);
+            }
+            if let Some(of) = &of {
+                for (at, place) in ats.iter().zip(value_places(of, &values)) {
+                    seen[*at].place = place;
+                }
+            }
+        }
+        let mut by_other: IndexMap<&Text, (Vec<usize>, Vec<_>)> = IndexMap::new();
+        for (at, miss, part) in &missed {
+            if let (Some(expected), Some(other)) = (&miss.expected, &miss.other) {
+                let (ats, values) = by_other.entry(other).or_default();
+                ats.push(*at);
+                values.push((*part, miss.path.as_slice(), expected));
+            }
+        }
+        for (other, (ats, values)) in by_other {
+            let layers = renderer.layers_of(NodeRequest::plain(other)).ok();
+            let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
+            for (at, value) in ats.into_iter().zip(hidden(of.as_ref(), redaction, &values)) {
+                seen[at].expected = Some(value);
+            }
+        }
+        groups.iter().zip(seen).map(|((_, group), seen)| self.failure(group, seen)).collect()
+    }
+
+    /// The check of a group.
+    fn check(&self, group: &WrongGroup) -> Option<&PathCheck> {
+        match self.all.get(group.test) {
+            Some(Ok(TestCase { goal: Goal::Values(checks), .. })) => checks.get(group.check),
+            _ => None,
+        }
+    }
+
     /// The failure of a group, with the place of the value in its first node.
-    fn failure(&self, renderer: &Renderer<'_>, group: &WrongGroup) -> Option<TestFailure> {
-        let (Some(Ok(case)), Some(node)) = (self.all.get(group.test), group.nodes.first()) else {
-            return None;
-        };
-        let request = self.request(group.test, node);
+    fn failure(&self, group: &WrongGroup, seen: SeenValue) -> Option<TestFailure> {
+        let Some(Ok(case)) = self.all.get(group.test) else { return None };
         let failure = |site: &Site, path: String, (expected, got): (String, String)| TestFailure {
             path,
             site: site.clone(),
@@ -467,10 +584,7 @@ impl Runner<'_> {
             place: None,
             help: None,
         };
-        let check: Option<&PathCheck> = match &case.goal {
-            Goal::Values(checks) => checks.get(group.check),
-            Goal::Error(..) => None,
-        };
+        let check = self.check(group);
         let site = match &case.goal {
             Goal::Error(_, site) => site,
             Goal::Values(_) => check.map_or(&case.site, |check| &check.site),
@@ -500,20 +614,10 @@ impl Runner<'_> {
                 let check = check?;
                 let path = &check.value;
                 let redaction = &self.question.redaction;
-                let layers = renderer.layers_of(request).ok();
-                let of = layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
-                let shown = |of: Option<&ValuePlaces<'_>>, value: &Value| {
-                    hidden(of, redaction, path.part, &miss.path, value)
-                };
-                let value = miss.got.as_ref().map(|got| shown(of.as_ref(), got));
+                let value = seen.value;
                 let is_hidden = value != miss.got;
                 let expected = match (&miss.expected, &miss.other) {
-                    (Some(expected), Some(other)) => {
-                        let layers = renderer.layers_of(NodeRequest::plain(other)).ok();
-                        let of =
-                            layers.as_ref().map(|layers| ValuePlaces::new(renderer.computation(), layers));
-                        Some(shown(of.as_ref(), expected))
-                    }
+                    (Some(_), Some(_)) => seen.expected,
                     // The file of the test has the secret, too.
                     (Some(name), None) if miss.words == OF_TYPE => Some(name.clone()),
                     (Some(_), None) if is_hidden => Some(Value::text(MASK)),
@@ -536,10 +640,7 @@ impl Runner<'_> {
                     if miss.path.is_empty() { check.path.clone() } else { path.shown(&miss.path) };
                 let mut failure =
                     failure(site, shown_path, TestFailure::texts(&words, expected.as_ref(), value.as_ref()));
-                if miss.got.is_some() {
-                    failure.place = of.as_ref().and_then(|of| place(of, path.part, &miss.path));
-                }
-                failure.value = value;
+                (failure.place, failure.value) = (seen.place, value);
                 failure.help = check.similar.filter(|_| miss.words.is_empty()).map(|matcher| {
                     format!("the expected mapping has no matcher; '{matcher}' is similar to one of its keys")
                 });
