@@ -13,9 +13,6 @@ use crate::model::layer::{Incomplete, Layer, LayerResult};
 use reclass_base::error::{Fault, Result};
 use reclass_base::value::{Text, Value};
 
-/// How much more than one node costs the search for names that are similar to missing classes may cost.
-const SEARCHES: usize = 10;
-
 impl Computation<'_> {
     /// The classes available to a node. An error in their location matters only if the node has classes.
     pub(super) fn classes(
@@ -83,7 +80,7 @@ impl ClassLookup<'_> {
     pub fn missing_hint(&self, name: &str, leading: &[&str]) -> (String, Option<String>) {
         let (inputs, catalog) = (&self.computation.inputs, self.computation.catalog);
         let folder = inputs.trees.display_name(catalog, self.tree);
-        if inputs.similar.is_spent(SEARCHES) {
+        if inputs.similar.is_spent() {
             return (folder, None);
         }
         // A folder that cannot be listed has no similar names.

@@ -122,7 +122,7 @@ impl Evaluator<'_> {
             return fault;
         };
         // A fast evaluation is repeated if there are problems.
-        if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.is_spent(1) {
+        if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.is_spent() {
             return fault;
         }
         if top && let Some(path) = self.meant(reference) {

@@ -24,9 +24,9 @@ pub struct SearchCost(AtomicUsize);
 const MOST_COMPARED: usize = 2_000_000;
 
 impl SearchCost {
-    /// Whether nothing more is searched for. A question about many nodes may search `times` as much as one about one.
-    pub fn is_spent(&self, times: usize) -> bool {
-        self.spent() > MOST_COMPARED * times
+    /// Whether nothing more is searched for.
+    pub fn is_spent(&self) -> bool {
+        self.spent() > MOST_COMPARED
     }
 
     /// The cost so far.
@@ -46,7 +46,7 @@ impl SearchCost {
 
     /// The known name closest to `name`, as [`nearest`] finds it, unless earlier searches were too expensive.
     pub fn nearest<'a>(&self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-        if self.is_spent(1) {
+        if self.is_spent() {
             return None;
         }
         let mut number = 0;
