@@ -58,10 +58,11 @@ def validate_pillar(place: Place, node_name: str | None = None) -> Any:
     """
     settings = place.settings(node_name or "*")
     errors = _metadata.pillar_errors(settings, node_name, place.earlier, schemas=True)
-    failed = [f"{name}: {error}" for name, error in errors.items() if error]
     answer = _metadata.with_empty_files(settings, errors)
-    if failed:
-        return place.failed(answer, failed)
+    if any(errors.values()):
+        # A node that is held has a pillar, and people want to know of it beside those that have none.
+        named = {name: text for name, text in answer.items() if errors[name] or text.startswith("held: ")}
+        return place.failed(answer, [f"{name}: {text}" for name, text in named.items()])
     if place.is_read_by_people():
         told = [f"{name}: {warning}" for name, warning in answer.items() if warning]
         nodes = f"{len(answer):,} node has" if len(answer) == 1 else f"{len(answer):,} nodes have"
