@@ -157,7 +157,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
             return terminal::usage(&command_line(program, &options).error(conflict, message));
         }
     };
-    let served = flags::is_served(&matches, &options).and_then(|commits| Served::open(&options, commits));
+    let served = flags::is_served(&matches, &options).and_then(|commits| Served::beside(&options, commits));
     let done = served.and_then(|served| {
         configuration.noticed(served.settings_warnings()).iter().for_each(terminal::warn);
         terminal::mask(Redaction::of(served.settings()));

@@ -93,6 +93,12 @@ impl Decision {
         }
     }
 
+    /// Whether each node gets one of its commits. A record that somebody edited may say otherwise.
+    pub(super) fn is_possible(&self) -> bool {
+        let promoted = self.trial.as_ref().is_none_or(|trial| trial.promoted.is_possible());
+        promoted && !self.commits.is_empty() && self.nodes.values().all(|at| *at < self.commits.len())
+    }
+
     /// The commits of most nodes.
     pub(super) fn most(&self) -> &Arc<Heads> {
         self.commits.first().unwrap_or(&self.tested)

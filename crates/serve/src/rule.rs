@@ -47,6 +47,8 @@ pub(super) struct ServeRule {
     trees: String,
     testers: RecordFile,
     deputies: RecordFile,
+    /// Whether this process belongs to no master, so that it writes a decision only where no other settings have one.
+    is_guest: bool,
     /// Whether commits that break a node are served to none.
     pub whole: bool,
     pub canary: Option<Canary>,
@@ -107,7 +109,7 @@ impl Drop for Role<'_> {
 
 impl ServeRule {
     /// The rule that the settings name; `None` for `serve: now`, and for a fixed revision.
-    pub fn of(newest: &Inventory) -> Result<Option<ServeRule>> {
+    pub fn of(newest: &Inventory, is_guest: bool) -> Result<Option<ServeRule>> {
         let (settings, locations) = (newest.settings(), newest.locations());
         let canary = Canary::of(&settings.canary)?;
         let reads_folders = &*settings.storage_type == "yaml_fs" && !settings.commits;
@@ -129,6 +131,7 @@ impl ServeRule {
             deputies: lock("deputy"),
             key,
             trees,
+            is_guest,
             whole: &*settings.serve == "whole",
             canary,
             canary_for: Duration::from_secs(settings.canary_for.into()),
@@ -305,7 +308,7 @@ impl ServeRule {
             Some((tested, since)) if *tested == decision.tested => *since,
             _ => known.waiting.insert((decision.tested.clone(), Instant::now())).1,
         };
-        if since.elapsed() < PATIENCE.max(decision.took * TESTS) {
+        if since.elapsed() < PATIENCE.max(decision.took.saturating_mul(TESTS)) {
             return None;
         }
         self.deputies.lock(Duration::ZERO).ok().flatten()
@@ -396,6 +399,9 @@ impl ServeRule {
                 other = Some(there);
                 return false;
             }
+            if self.is_guest && !is_there && record.served.keys().any(|key| key.starts_with(&self.trees)) {
+                return false;
+            }
             // One of another form cannot be believed. A decision after another one is as good as if none was lost.
             record.distrusted = before.is_none() && (record.distrusted || is_there);
             record.served.insert(self.key.clone(), json);
@@ -459,7 +465,7 @@ impl ServeRule {
 }
 
 fn parsed(decision: Json) -> Option<Decision> {
-    serde_json::from_value(decision).ok()
+    serde_json::from_value(decision).ok().filter(Decision::is_possible)
 }
 
 /// Forgets the decision of an inventory whose settings say `serve: now`.

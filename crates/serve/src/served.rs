@@ -47,10 +47,24 @@ impl Served {
     ///
     /// All wrong settings, together.
     pub fn open(options: &Map, commits: bool) -> Result<Served> {
+        Served::opened(options, commits, false)
+    }
+
+    /// The same for a program beside the master. If it has options of its own, the decisions that it makes by them are
+    /// for itself: it writes none where those of other settings are.
+    ///
+    /// # Errors
+    ///
+    /// All wrong settings, together.
+    pub fn beside(options: &Map, commits: bool) -> Result<Served> {
+        Served::opened(options, commits, true)
+    }
+
+    fn opened(options: &Map, commits: bool, is_guest: bool) -> Result<Served> {
         let paths = PathContext::current();
         let newest = InventoryBuilder::new(options).with_commits(commits).open()?;
         let paths = paths.relevant_to(newest.settings());
-        let rule = ServeRule::of(&newest)?;
+        let rule = ServeRule::of(&newest, is_guest)?;
         let process = AtomicU32::new(std::process::id());
         Ok(Served { newest: Arc::new(newest), rule, paths, process, forgotten: AtomicBool::new(false) })
     }

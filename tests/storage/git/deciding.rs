@@ -2,6 +2,7 @@
 
 use super::serving::{BREAKS, all, options, serve, served, site, value};
 use super::site::Site;
+use reclass_serve::Served;
 
 fn record(site: &Site) -> std::path::PathBuf {
     site.cache().join("reclass-record")
@@ -49,6 +50,44 @@ fn changed_settings_begin_with_the_commits_that_are_served() {
         );
     }
     assert!(std::fs::read_to_string(record(&site)).unwrap().matches("\"tested\"").count() <= 8);
+}
+
+#[test]
+fn a_program_with_options_of_its_own_writes_no_decision() {
+    let site = site();
+    let yaml = options("serve: tested");
+    served(&serve(&site, &yaml));
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
+    // Without the times of fetches.
+    let decisions = || {
+        let text = std::fs::read_to_string(record(&site)).unwrap();
+        text.split_once("\"served\"").unwrap().1.to_owned()
+    };
+    let before = decisions();
+    let beside = |yaml: &str| Served::beside(&site.options(yaml), false).unwrap();
+    assert_eq!(served(&beside(&options("serve: tested, class_wildcards: true"))), all("1", "2"));
+    assert_eq!(served(&beside(&options("serve: tested, ignore_class_notfound: true"))), all("1", "2"));
+    assert_eq!(decisions(), before);
+    // With those of the master it is one of its processes, and it is the first one where nobody has decided.
+    site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
+    assert_eq!(served(&beside(&yaml)), all("3", "2"));
+    assert_ne!(decisions(), before);
+}
+
+#[test]
+fn a_decision_with_values_that_cannot_be_is_not_believed() {
+    let site = site();
+    let yaml = options("serve: tested");
+    let worker = serve(&site, &yaml);
+    served(&worker);
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&worker), all("1", "2"));
+    let text = std::fs::read_to_string(record(&site)).unwrap();
+    let damaged = text.replacen("\":1,\"n", "\":77,\"n", 1);
+    assert_ne!(damaged, text);
+    std::fs::write(record(&site), damaged).unwrap();
+    assert_eq!(served(&worker), all("1", "2"));
 }
 
 #[test]

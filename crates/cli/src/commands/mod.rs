@@ -161,7 +161,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     let opened = configuration.usable().and_then(|()| {
         // A status is that of the master.
         let commits = name == status::VERB.name || flags::is_served(matches, &options)?;
-        Served::open(&options, commits)
+        Served::beside(&options, commits)
     });
     let output = matches.get_one::<String>("output").map_or("", String::as_str);
     let place = screen::is_answer_shown().then_some(screen::place as fn(&str) -> String);
