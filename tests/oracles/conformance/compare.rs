@@ -97,22 +97,10 @@ fn entries(map: &Json) -> impl Iterator<Item = (&str, &Json)> {
 
 /// The codes of ours that stand for an exception of the Python programs; `None` for any.
 fn codes(class: &str) -> Option<&'static [&'static str]> {
-    Some(match class {
-        "TypeMergeError" => &["merge-type"],
-        "ResolveError" | "ResolveErrorList" | "BadReferencesError" => &["reference-not-found"],
-        "InfiniteRecursionError" => &["reference-cycle"],
-        "ChangedConstantError" => &["constant-changed"],
-        "ClassNotFound" => &["class-not-found"],
-        "ClassNameResolveError" => &["class-reference"],
-        "InvalidClassnameError" => &["class-name-invalid"],
-        "DuplicateNodeNameError" => &["duplicate-definition"],
-        "NodeNotFound" => &["node-not-found"],
-        "MappingFormatError" => &["setting-pattern"],
-        "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
-        "ParseError" => &["reference-syntax", "query-syntax"],
-        "ExpressionError" => &["query-operand", "query-syntax", "reference-not-found"],
-        _ => return None,
-    })
+    match class {
+        "ExpressionError" => Some(&["query-operand", "query-syntax", "reference-not-found"]),
+        _ => crate::codes(class),
+    }
 }
 
 /// JSON in one spelling: what has no order is sorted.

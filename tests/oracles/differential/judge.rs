@@ -218,19 +218,7 @@ fn same(theirs: &Answer, ours: &Answer) -> bool {
 /// Our codes for an exception of reclass.
 fn expected(class: &str) -> &'static [&'static str] {
     match class {
-        "TypeMergeError" => &["merge-type"],
-        "ResolveError" | "ResolveErrorList" | "BadReferencesError" => &["reference-not-found"],
-        "InfiniteRecursionError" => &["reference-cycle"],
-        "ChangedConstantError" => &["constant-changed"],
-        "ClassNotFound" => &["class-not-found"],
-        "ClassNameResolveError" => &["class-reference"],
-        "InvalidClassnameError" => &["class-name-invalid"],
-        "DuplicateNodeNameError" => &["duplicate-definition"],
-        "NodeNotFound" => &["node-not-found"],
-        "MappingFormatError" => &["setting-pattern"],
-        "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
-        "ParseError" => &["reference-syntax", "query-syntax"],
         "ExpressionError" => &["query-operand", "query-syntax", "query-embedded"],
-        _ => &[],
+        _ => crate::codes(class).unwrap_or_default(),
     }
 }
