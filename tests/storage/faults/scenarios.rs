@@ -168,6 +168,27 @@ fn clear_fault(fault: &Fault, case: &str) {
     assert!(!refused || fault.kind.help().is_some(), "{case}: no way out");
 }
 
+/// Opens an inventory with one fault after the other, each time with the next version of its values: what it answers
+/// is the truth or an error, and the truth when it is asked again.
+fn each_version(name: &str, options: &Map, publish: impl Fn(usize)) {
+    let mut version = 1;
+    every(name, false, |at, way, case| {
+        version += 1;
+        publish(version);
+        arm(at, way);
+        let opened = Inventory::open(options).unwrap();
+        let said = answers(&opened);
+        let struck = disarm();
+        let truth = answers(&Inventory::open(options).unwrap()).unwrap();
+        let value = truth["n"].as_ref().map(|value| reclass::json::dumps(value, false));
+        let value = value.unwrap();
+        assert!(value.contains(&format!("\"v\":{version}")), "{case}: {value}");
+        let failed = check(said, &truth, case);
+        assert_eq!(answers(&opened), Ok(truth), "{case}: asked again");
+        (struck, failed)
+    });
+}
+
 /// Runs a scenario with operations that fail in turn. In the long form of the tests each operation fails in
 /// each way, or in one way where that would take minutes, unless `RECLASS_FAULTS` is `all`. In the short form
 /// each operation fails in one way, or only each fourth. Where the calls of the process are traced, the
@@ -386,22 +407,7 @@ fn fetching() {
     let origin = Origin::new();
     origin.commit(1);
     let options = origin.options(&base);
-    let mut version = 1;
-    every("a fetch", false, |at, way, case| {
-        version += 1;
-        origin.commit(version);
-        arm(at, way);
-        let opened = Inventory::open(&options).unwrap();
-        let said = answers(&opened);
-        let struck = disarm();
-        let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
-        let value = truth["n"].as_ref().map(|value| reclass::json::dumps(value, false));
-        let value = value.unwrap();
-        assert!(value.contains(&format!("\"v\":{version}")), "{case}: {value}");
-        let failed = check(said, &truth, case);
-        assert_eq!(answers(&opened), Ok(truth), "{case}: asked again");
-        (struck, failed)
-    });
+    each_version("a fetch", &options, |version| origin.commit(version));
 }
 
 /// The record is below the folder where operations fail, the inventory is not.
@@ -417,20 +423,6 @@ fn reading_etcd() {
     options.insert("etcd_cache_dir".into(), Value::text(base.join("record").to_str().unwrap()));
     options.insert("etcd_interval".into(), Value::Int(0));
     options.insert("etcd_failure".into(), Value::text("fail"));
-    let mut version = 1;
-    every("a reading of etcd", false, |at, way, case| {
-        version += 1;
-        write(&base.with_file_name("bin").join("version"), &version.to_string());
-        arm(at, way);
-        let opened = Inventory::open(&options).unwrap();
-        let said = answers(&opened);
-        let struck = disarm();
-        let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
-        let value = truth["n"].as_ref().map(|value| reclass::json::dumps(value, false));
-        let value = value.unwrap();
-        assert!(value.contains(&format!("\"v\":{version}")), "{case}: {value}");
-        let failed = check(said, &truth, case);
-        assert_eq!(answers(&opened), Ok(truth), "{case}: asked again");
-        (struck, failed)
-    });
+    let place = base.with_file_name("bin").join("version");
+    each_version("a reading of etcd", &options, |version| write(&place, &version.to_string()));
 }

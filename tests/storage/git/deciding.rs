@@ -8,6 +8,16 @@ fn record(site: &Site) -> std::path::PathBuf {
     site.cache().join("reclass-record")
 }
 
+/// A site whose newest commit breaks some nodes, settings for it, and a process that has decided about the commit.
+fn broken() -> (Site, String, Served) {
+    let (site, yaml) = (site(), options("serve: tested"));
+    let worker = serve(&site, &yaml);
+    served(&worker);
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&worker), all("1", "2"));
+    (site, yaml, worker)
+}
+
 #[test]
 fn who_asks_with_other_settings_decides_for_no_other() {
     let site = site();
@@ -54,11 +64,7 @@ fn changed_settings_begin_with_the_commits_that_are_served() {
 
 #[test]
 fn a_program_with_options_of_its_own_writes_no_decision() {
-    let site = site();
-    let yaml = options("serve: tested");
-    served(&serve(&site, &yaml));
-    site.commit("site", "master", &BREAKS);
-    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
+    let (site, yaml, _) = broken();
     // Without the times of fetches.
     let decisions = || {
         let text = std::fs::read_to_string(record(&site)).unwrap();
@@ -77,12 +83,7 @@ fn a_program_with_options_of_its_own_writes_no_decision() {
 
 #[test]
 fn a_decision_with_values_that_cannot_be_is_not_believed() {
-    let site = site();
-    let yaml = options("serve: tested");
-    let worker = serve(&site, &yaml);
-    served(&worker);
-    site.commit("site", "master", &BREAKS);
-    assert_eq!(served(&worker), all("1", "2"));
+    let (site, _, worker) = broken();
     let text = std::fs::read_to_string(record(&site)).unwrap();
     let damaged = text.replacen("\":1,\"n", "\":77,\"n", 1);
     assert_ne!(damaged, text);
@@ -95,12 +96,7 @@ fn a_first_decision_gives_way_to_one_that_a_process_remembers() {
     for lost in
         ["{", r#"{"times":{"fetched":null,"failure":null},"heads":{},"served":{"KEY":{"commits":[]}}}"#]
     {
-        let site = site();
-        let yaml = options("serve: tested");
-        let worker = serve(&site, &yaml);
-        served(&worker);
-        site.commit("site", "master", &BREAKS);
-        assert_eq!(served(&worker), all("1", "2"));
+        let (site, yaml, worker) = broken();
         let text = std::fs::read_to_string(record(&site)).unwrap();
         let key = text.split_once("\"served\":{\"").unwrap().1.split('"').next().unwrap();
         std::fs::write(record(&site), lost.replace("KEY", key)).unwrap();
