@@ -15,6 +15,7 @@ pub use none::Watch;
 
 /// The changes since the last call.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a watch tells them apart"))]
 pub enum WatchEvents {
     /// No changes.
     Quiet,
