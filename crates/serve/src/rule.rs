@@ -6,10 +6,10 @@
 //! does no harm, since a decision replaces the one that its test began with, or none.
 //!
 //! A decision belongs to the settings that a pillar depends on: whoever asks with others has a decision of its own, which
-//! begins with the commits of the one that is there. A decision that was made without earlier commits gives way to one
-//! that a process remembers.
+//! begins with the commits of the one that is there, and takes its place. A process that lives on with the other settings
+//! writes its own again. So settings that come back after a while do not bring the decision back that they had. A decision
+//! that was made without earlier commits gives way to one that a process remembers.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,6 @@ const WAIT: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// And as many times as long as the last test took.
 const TESTS: u32 = 3;
-/// The most decisions about the same trees, by processes with different settings.
-const DECISIONS: usize = 8;
 
 /// The rule of an inventory.
 #[derive(Debug)]
@@ -391,6 +389,8 @@ impl ServeRule {
     ) -> Result<Option<Decision>> {
         let json = serde_json::to_value(decision);
         let json = json.map_err(|error| repository.unusable(error.to_string()))?;
+        // Nothing is known of earlier ones by these settings.
+        let begins = before.is_none() && self.known.lock().decision.is_none();
         let mut other = None;
         repository.change_record(WAIT, |record| {
             let given = record.served.get(&self.key).filter(|given| !given.is_null());
@@ -404,23 +404,13 @@ impl ServeRule {
             }
             // One of another form cannot be believed. A decision after another one is as good as if none was lost.
             record.distrusted = before.is_none() && (record.distrusted || is_there);
+            if begins {
+                record.served.retain(|key, _| !key.starts_with(&self.trees));
+            }
             record.served.insert(self.key.clone(), json);
-            self.forget_others(&mut record.served);
             true
         })?;
         Ok(other)
-    }
-
-    /// Drops the oldest decisions about the same trees if they are too many.
-    fn forget_others(&self, served: &mut BTreeMap<String, Json>) {
-        let others = served.iter().filter(|(key, _)| key.starts_with(&self.trees) && **key != self.key);
-        let age = |decision: &Json| parsed(decision.clone()).and_then(|decision| decision.began());
-        let mut others: Vec<_> = others.map(|(key, decision)| (age(decision), key.clone())).collect();
-        others.sort();
-        let extra = (others.len() + 1).saturating_sub(DECISIONS);
-        for (_, key) in others.drain(..extra) {
-            served.remove(&key);
-        }
     }
 
     /// Adds a sentence for the log of this process.
@@ -468,9 +458,9 @@ fn parsed(decision: Json) -> Option<Decision> {
     serde_json::from_value(decision).ok().filter(Decision::is_possible)
 }
 
-/// Forgets the decision of an inventory whose settings say `serve: now`.
+/// Forgets the decision of an inventory whose settings say `serve: now`, or name a revision.
 pub(super) fn forget(settings: &Settings) -> Result<()> {
-    if &*settings.serve != "now" {
+    if &*settings.serve != "now" && settings.git_revision.is_none() {
         return Ok(());
     }
     let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };

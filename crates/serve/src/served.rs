@@ -191,8 +191,8 @@ impl Served {
         Ok(canary.unmatched(states.iter().flat_map(|(_, nodes)| nodes).map(|node| &**node)))
     }
 
-    /// Forgets which commits were served if new ones are not tested first any more (`serve: now`). Each new commit is
-    /// served to all nodes then, so an earlier decision would give nodes an old one if the setting is turned on again.
+    /// Forgets which commits were served if they are not tested first any more (`serve: now`, or a fixed revision). All
+    /// nodes get the same commit then, so an earlier decision would give nodes an old one if tests are turned on again.
     ///
     /// # Errors
     ///

@@ -65,12 +65,15 @@ def _folder_of_jobs(opts: Mapping[str, Any]) -> None:
 
 
 def _forget_served(opts: Mapping[str, Any]) -> None:
-    """Forgets which revisions were served, if the setting ``serve`` is off for all inventories now."""
+    """Forgets which revisions were served, if no inventory tests them now."""
     try:
         from saltext.reclass._engine import Inventory
 
         known = [settings_of(given, opts) for _, given in configured(opts)]
-        if all(str(settings.get("serve", "now")) == "now" for settings in known):
+        fixed = [
+            str(one.get("serve", "now")) == "now" or one.get("git_revision") is not None for one in known
+        ]
+        if all(fixed):
             for settings in known:
                 Inventory(**settings).forget_served()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

@@ -208,15 +208,17 @@ fn a_decision_is_forgotten_when_nothing_is_tested_any_more() {
     site.commit("site", "master", &BREAKS);
     assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
     serve(&site, &yaml).forget_decision().unwrap();
-    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"), "only `serve: now` forgets");
-    let off = serve(&site, &options("serve: now"));
-    assert_eq!(served(&off), all("reference-not-found", "2"));
-    off.forget_decision().unwrap();
-    off.forget_decision().unwrap();
-    let since = std::time::SystemTime::now();
-    let on = serve(&site, &yaml);
-    assert_eq!(served(&on), all("reference-not-found", "2"), "what was served before");
-    assert!(on.decision().unwrap().began() >= Some(since));
+    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"), "tests that go on forget nothing");
+    for off in ["serve: now", "serve: tested, git_revision: master"] {
+        let off = serve(&site, &options(off));
+        assert_eq!(served(&off), all("reference-not-found", "2"));
+        off.forget_decision().unwrap();
+        off.forget_decision().unwrap();
+        let since = std::time::SystemTime::now();
+        let on = serve(&site, &yaml);
+        assert_eq!(served(&on), all("reference-not-found", "2"), "those that were served before");
+        assert!(on.decision().unwrap().began() >= Some(since));
+    }
 }
 
 #[test]
