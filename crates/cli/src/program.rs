@@ -55,10 +55,11 @@ impl Session<'_> {
         Ok(nodes)
     }
 
-    /// One node in the state that it gets. If that is not the newest, a hint says so.
+    /// One node in the state that it gets. If that is not the newest, a hint says so, and also with an error.
     pub fn node(&self, name: &str) -> Result<Arc<NodeInfo>> {
-        let info = self.served.of(name)?.nodeinfo(name, &flags::request(self.matches))?;
+        let info = self.served.of(name)?.nodeinfo(name, &flags::request(self.matches));
         terminal::hint_of_older(&self.served, name);
+        let info = info?;
         self.warn([info.as_ref()]);
         Ok(info)
     }

@@ -316,6 +316,18 @@ fn the_program_looks_for_a_node_in_the_commit_that_it_gets() {
 }
 
 #[test]
+fn an_error_of_an_earlier_commit_comes_with_the_name_of_that_commit() {
+    let site = site();
+    site.commit("site", "master", &[("nodes/n19.yml", "classes: [gone]\n")]);
+    let yaml = options("serve: whole");
+    assert_eq!(value(&serve(&site, &yaml), "n19", "a"), "class-not-found");
+    site.commit("site", "master", &[BREAKS[0], ("nodes/n19.yml", "classes: [other]\n")]);
+    let output = site.program(&yaml, &["--nodeinfo", "n19"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("which 'n19' gets; the newest one is ") && told.contains("'gone'"), "{told}");
+}
+
+#[test]
 fn who_asks_for_the_age_of_the_data_fetches_and_tests_nothing() {
     let site = site();
     let inventory = serve(&site, &options("serve: tested"));
