@@ -211,7 +211,7 @@ def test_an_event_names_what_minions_have_and_what_is_refused(
     assert held["nodes"] == ["web1", "web2"]
     assert (event["old"], event["breaks"]) == (good, [])
     line = logged[-1]
-    metrics = seen.metrics(False)[1]
+    metrics = seen.metrics(False)[1] or {}
     if serve == "whole":
         assert (event["new"], event["refused"], event["differ"]) == (good, bad, 0)
         assert line.startswith(f"WARNING revision {good}, as {bad} is served to none (")
@@ -370,8 +370,8 @@ def test_of_many_refreshes_one_works_and_one_waits(
 
 
 def test_numbers_of_an_inventory_that_cannot_be_read(watch: _watch.Watch) -> None:
-    failing = [watch.metrics(failed)[1]["nodes_failing"] for failed in (False, True)]
-    assert failing == [0, len(watch.nodes)]
+    metrics = [watch.metrics(failed)[1] or {} for failed in (False, True)]
+    assert [one["nodes_failing"] for one in metrics] == [0, len(watch.nodes)]
 
 
 def test_an_event_is_bounded(tmp_path: Path) -> None:
@@ -481,7 +481,8 @@ def test_each_turn_goes_on_while_others_hang(write: Write, tmp_path: Path, logge
             raise KeyboardInterrupt
 
     def steps() -> None:
-        until(metrics.exists)
+        # The first look learns the state.
+        until(lambda: metrics.exists() and "reclass_nodes" in metrics.read_text())
         write({"nodes/web1": "parameters: {a: 1}"})
         until(asked.is_set)
         write({"nodes/web2": "parameters: {a: 1}"})
@@ -595,11 +596,15 @@ def test_the_engine_says_once_that_it_cannot_write_and_reads_what_is_damaged(
     seen = engine(settings, tmp_path)
     drift = tmp_path / "cache/reclass/drift.p"
     damaged = [b"\xc1", b"", b"\x93\x01\x02\x03", b"\x81\xa1a\xa1b", b"\x81\xa1a\x81\xaddrift_minions\xa1x"]
-    seen.looks[0].take()
     # The folder of the metrics is not there, and then it is.
     seen.metrics.take()
     seen.metrics.take()
     metrics.parent.mkdir()
+    seen.metrics.take()
+    # Nothing is known of the inventory before the first look.
+    assert "reclass_processes" in metrics.read_text()
+    assert "reclass_nodes" not in metrics.read_text()
+    seen.looks[0].take()
     seen.metrics.take()
     assert "reclass_drift" not in metrics.read_text()
     for content in damaged:

@@ -227,6 +227,11 @@ def test_the_text_is_that_of_prometheus(tmp_path: Path) -> None:
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
     assert all(sample.fullmatch(line) for line in lines), lines
     assert list(tmp_path.iterdir()) == [path]
+    # Two entries read one inventory.
+    text = _metrics.text({**STATS, "inventories": [*STATS["inventories"], *STATS["inventories"]]})  # type: ignore[misc]
+    assert 'reclass_nodes_failing{inventory="a \\"quoted\\" name",entry="2"} 1\n' in text
+    samples = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("# ")]
+    assert len(samples) == len(set(samples))
 
 
 def test_the_numbers_of_a_delivery() -> None:

@@ -253,12 +253,19 @@ def text(stats: Mapping[str, Any]) -> str:
         ("_count", {}, seconds["count"]),
     )
     metric("processes", "gauge", "Processes that answer.", ("", {}, stats["processes"]))
-    inventories = stats["inventories"]
+    inventories: list[tuple[dict[str, Any], Mapping[str, Any]]] = []
+    sources: Counter[str] = Counter()
+    for one in stats["inventories"]:
+        source = one["source"]
+        sources[source] += 1
+        # Two entries with different options may read one repository. A sample must not be there twice.
+        entry = {"entry": sources[source]} if sources[source] > 1 else {}
+        inventories.append(({"inventory": source, **entry}, one))
     metric(
         "revision_info",
         "gauge",
         "The state that is served.",
-        *(("", {"inventory": one["source"], "revision": one["revision"]}, 1) for one in inventories),
+        *(("", {**labels, "revision": one["revision"]}, 1) for labels, one in inventories),
     )
     for name, help_ in (
         ("age_seconds", "Seconds since the last fetch."),
@@ -272,9 +279,9 @@ def text(stats: Mapping[str, Any]) -> str:
         ("drift_minions", "Minions whose pillar differed, as reclass.drift found last."),
         ("drift_timestamp_seconds", "When reclass.drift found it."),
     ):
-        known = [one for one in inventories if one.get(name) is not None]
+        known = [("", labels, one[name]) for labels, one in inventories if one.get(name) is not None]
         if known:
-            metric(name, "gauge", help_, *(("", {"inventory": one["source"]}, one[name]) for one in known))
+            metric(name, "gauge", help_, *known)
     return "\n".join([*lines, ""])
 
 

@@ -182,9 +182,9 @@ class Engine:
         """Writes the metrics of all inventories that name the same file together."""
         files: dict[str, list[dict[str, Any]]] = {}
         for watch, look in zip(self.watches, self.looks, strict=True):
-            path, found = watch.metrics(bool(look.failed)) if watch.revision else (None, {})
+            path, found = watch.metrics(bool(look.failed))
             if path:
-                files.setdefault(path, []).append(found)
+                files.setdefault(path, []).extend([found] if found else [])
         for path, inventories in files.items():
             _metrics.write(path, {**_metrics.summed(self.opts), "inventories": inventories})
 

@@ -95,9 +95,14 @@ class Watch:
         _log(self.revision, delivered, len(change["breaks"]), _sentence(change))
         return {"source": self.source, "old": old, "new": self.revision, **change, **delivered}
 
-    def metrics(self, failed: bool) -> tuple[str | None, dict[str, Any]]:
-        """The file for the metrics, and those of this inventory. After a failed look no node has a pillar."""
+    def metrics(self, failed: bool) -> tuple[str | None, dict[str, Any] | None]:
+        """The file for the metrics, and those of this inventory; ``None`` as long as no look has succeeded.
+
+        After a failed look no node has a pillar.
+        """
         settings = self._settings()
+        if not self.revision:
+            return settings.get("metrics_file"), None
         states = _metadata.opened(settings).fetch_states()
         delivery = _metadata.opened(settings).last_delivery()
         found = _metrics.of_inventory(self.source, self.revision, states, delivery)
