@@ -391,7 +391,7 @@ impl Inventory {
         guard(|| self.of_served(py, Served::unmatched_canary))
     }
 
-    /// Forgets which revisions were served, with `serve: now`.
+    /// Forgets which revisions were served, if none are tested.
     fn forget_served(&self, py: Python<'_>) -> PyResult<()> {
         guard(|| self.of_served(py, Served::forget_decision))
     }

@@ -292,7 +292,7 @@ class Inventory:
         """The problem of a ``canary`` whose ``match`` matches no node."""
 
     def forget_served(self) -> None:
-        """Forgets which revisions were served. Does nothing unless the setting ``serve`` is ``now``."""
+        """Forgets which revisions were served. Does nothing as long as revisions are tested."""
 
     def test_revisions(self) -> bool:
         """Makes this process the one that tests new revisions; ``False`` if another one does."""
