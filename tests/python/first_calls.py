@@ -65,6 +65,7 @@ CALLS: dict[str, Call] = {
     "Inventory.state": lambda one, edits, git: git.state(),
     "Inventory.test_revisions": lambda one, edits, git: git.test_revisions(),
     "Inventory.top": lambda one, edits, git: one.top("n1", grains={"os": "Debian"}),
+    "Inventory.nodes_of_other_commits": lambda one, edits, git: git.nodes_of_other_commits(),
     "Inventory.unmatched_canary": lambda one, edits, git: git.unmatched_canary(),
     "Editor": lambda one, edits, git: Editor(inventory_base_uri="/nowhere", threads="x"),
     "Editor.cluster_data": lambda one, edits, git: edits.cluster_data("c"),

@@ -326,6 +326,33 @@ def test_each_minion_is_compared_with_its_own_revision(git_site: GitSite, tmp_pa
         _functions_fleet.refresh(place, "master~1", exclude="ntp")
 
 
+def test_a_node_that_most_commits_do_not_have_is_compared_and_counted(git_site: GitSite) -> None:
+    nodes = {f"nodes/{name}": "classes: [c]\n" for name in ("web1", "web2")}
+    git_site.commit({**nodes, "classes/c": "parameters: {a: 1}\n"})
+    settings = {**git_site.settings, "serve": "tested"}
+    inventory = Inventory(**settings)
+    assert inventory.nodes() == ["web1", "web2"]
+    # Most nodes keep the earlier commit, which does not have the new ones.
+    git_site.commit({"classes/c": "classes: [gone]\n", "nodes/db1": "{}\n", "nodes/db2": "classes: [gone]\n"})
+    pillar = inventory.pillar("db1")
+    place: Any = SimpleNamespace(
+        salt={"cache.pillar": lambda tgt: {"db1": pillar}},
+        settings=lambda *_: settings,
+        earlier=lambda _: None,
+        opts={},
+        with_code=lambda answer, _: answer,
+    )
+    assert _functions_fleet.drift(place, "db1")["names"] == []
+    assert inventory.nodes() == ["db1", "db2", "web1", "web2"]
+    place = SimpleNamespace(
+        opts={"ext_pillar": [{"reclass": settings}], "__role": "master"},
+        with_grains=lambda settings, _: settings,
+    )
+    [status] = _functions_fleet.status(place)["inventories"]
+    assert (status["nodes"], status["failing_nodes"]) == (4, ["db2"])
+    assert {name: inventory.status()[name] for name in ("nodes", "failing")} == {"nodes": 4, "failing": 1}
+
+
 def test_of_many_refreshes_one_works_and_one_waits(
     watch: _watch.Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ INVENTORY: dict[str, str | tuple[str, Questions] | Questions] = {
     "fetch_states": [()],
     "state": [()],
     "end_trial": NO_VALUES,
+    "nodes_of_other_commits": NO_VALUES,
     "unmatched_canary": NO_VALUES,
     "forget_served": NO_VALUES,
     "test_revisions": NO_VALUES,

@@ -83,12 +83,11 @@ impl Inventory {
             let [classes, applications, environments, parameters, files] =
                 lists.map(Option::unwrap_or_default);
             let filter = NodeFilter { names: globs, classes, applications, environments, parameters, files };
+            let served = self.served()?;
             self.listing(py, |engine| {
                 if everything {
                     // A broken class does not matter if only names are requested.
-                    let rows =
-                        engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect())?;
-                    return Ok(ListedRows { rows, left_out: 0 });
+                    return Ok(ListedRows { rows: served.nodes()?, left_out: 0 });
                 }
                 let ListedRows { rows, left_out } = list::nodes(engine, &filter)?;
                 Ok(ListedRows { rows: rows.into_iter().map(|row| row.name).collect::<Vec<Text>>(), left_out })
@@ -378,6 +377,11 @@ impl Inventory {
     /// The same as of the last question or the record, without a look for newer commits.
     fn last_delivery<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         guard(|| self.served_answer(py, |served| Ok(served.last_delivery())))
+    }
+
+    /// The sorted names of the nodes that get other commits than most.
+    fn nodes_of_other_commits(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        guard(|| self.of_served(py, Served::nodes_of_other_commits))
     }
 
     /// Ends the trial of the newest revision: it is served to all nodes, or to none. Returns its name; `None`

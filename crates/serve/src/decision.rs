@@ -112,6 +112,13 @@ impl Decision {
         self.nodes.get(node).and_then(|number| self.commits.get(*number)).unwrap_or_else(|| self.most())
     }
 
+    /// The nodes that get other commits than most, sorted.
+    pub(super) fn nodes_of_other_commits(&self) -> Vec<String> {
+        let on_trial = self.trial.iter().flat_map(|trial| &trial.nodes);
+        let nodes: BTreeSet<&String> = self.nodes.keys().chain(on_trial).collect();
+        nodes.into_iter().filter(|node| self.commits_of(node) != self.most()).cloned().collect()
+    }
+
     /// The commits that any node gets, those of most nodes first.
     pub(super) fn in_use(&self) -> Vec<&Arc<Heads>> {
         let on_trial =

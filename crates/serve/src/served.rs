@@ -7,7 +7,7 @@ use reclass::parts::storage::PathContext;
 use reclass::{FetchState, Inventory, InventoryBuilder};
 use reclass_base::error::{Result, Warning};
 use reclass_base::settings::Settings;
-use reclass_base::value::{Map, Value};
+use reclass_base::value::{Map, Text, Value};
 
 use super::decision::Decision;
 use super::registry;
@@ -117,6 +117,29 @@ impl Served {
     /// A repository that cannot be fetched, or a decision that cannot be made.
     pub fn of(&self, node: &str) -> Result<Arc<Inventory>> {
         self.state(Some(node))
+    }
+
+    /// The names of all nodes, sorted: of each state those that get it.
+    ///
+    /// # Errors
+    ///
+    /// Nodes that cannot be listed.
+    pub fn nodes(&self) -> Result<Vec<Text>> {
+        let Some(rule) = &self.rule else { return self.newest.nodes() };
+        let mut nodes: Vec<Text> =
+            rule.states(&self.newest)?.states.into_iter().flat_map(|(_, nodes)| nodes).collect();
+        nodes.sort_unstable();
+        Ok(nodes)
+    }
+
+    /// The names of the nodes that get other commits than most, sorted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Served::of`].
+    pub fn nodes_of_other_commits(&self) -> Result<Vec<String>> {
+        let decision = self.rule.as_ref().map(|rule| rule.current(&self.newest)).transpose()?;
+        Ok(decision.map_or_else(Vec::new, |(decision, _)| decision.nodes_of_other_commits()))
     }
 
     /// The state that most nodes get.

@@ -285,6 +285,9 @@ class Inventory:
     def last_delivery(self) -> dict[str, Any] | None:
         """The same as of the last fetch, without a look for newer commits."""
 
+    def nodes_of_other_commits(self) -> list[str]:
+        """The sorted names of the nodes that get other commits than most (``serve``)."""
+
     def end_trial(self, promote: bool) -> str | None:
         """Serves the newest revision to all nodes or to none. Returns its name; ``None`` without a trial."""
 

@@ -50,12 +50,6 @@ def names_held(delivery: Mapping[str, Any] | None) -> list[str]:
     return [name for held in (delivery or {"held": []})["held"] for name in held["nodes"]]
 
 
-def of_other_revisions(inventory: Any) -> list[str]:
-    """The nodes that may have another revision than most."""
-    delivery = inventory.delivery() or {}
-    return [*names_held(delivery or None), *delivery.get("trial", {}).get("nodes", [])]
-
-
 def different(
     cached: Mapping[str, Any], pillar: Mapping[str, Any], only: Sequence[str], exclude: Sequence[str]
 ) -> set[str]:

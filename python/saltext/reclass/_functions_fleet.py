@@ -163,9 +163,9 @@ def _compared(
         accepted = _fleet.accepted(place.opts)
         return _fleet.live(settings, names, place.salt["salt.execute"], accepted, place.earlier)
     pillars = {minion: pillar for minion, pillar in place.salt["cache.pillar"](tgt=tgt).items() if pillar}
-    # A comparison is with the revision of most nodes. On trial or held, a node has another one.
+    # A comparison is with the revision of most nodes. Where some are held or on trial, others differ from it.
     inventory = _metadata.opened(settings)
-    others = {name: pillars.pop(name) for name in _fleet.of_other_revisions(inventory) if name in pillars}
+    others = {name: pillars.pop(name) for name in inventory.nodes_of_other_commits() if name in pillars}
     compared, keys = {"nodes": 0, "causes": []}, of_keys(only, exclude)
     if pillars:
         compared = inventory.compare(pillars, *pillars, **keys, plain=True)
