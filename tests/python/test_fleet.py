@@ -285,6 +285,14 @@ def test_an_event_has_the_trial(git_site: GitSite, logged: list[str]) -> None:
     ended = seen.look(0)
     assert ended is not None
     assert ("trial" in ended, ended["names"], ended["new"]) == (False, ["db1"], event["trial"]["revision"])
+    git_site.commit({"classes/c": "parameters: {a: 3}\n"})
+    event = seen.look(0)
+    assert event is not None
+    assert inventory.end_trial(False) == event["trial"]["revision"]
+    ended = seen.look(0)
+    assert ended is not None
+    assert (ended["refused"], ended["new"]) == (event["trial"]["revision"], event["new"])
+    assert f", as {ended['refused']} is served to none: " in logged[-1]
 
 
 def test_each_minion_is_compared_with_its_own_revision(git_site: GitSite, tmp_path: Path) -> None:

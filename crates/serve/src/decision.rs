@@ -48,6 +48,9 @@ pub struct HeldNodes {
     pub problem: String,
     /// The nodes, sorted.
     pub nodes: Vec<String>,
+    /// The name of the commits that have it, if the newest ones would mend it and are not served to these nodes yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }
 
 /// Commits that some nodes get first.
@@ -143,9 +146,25 @@ impl Decision {
         self.began.map(|moment| moment.clock)
     }
 
-    /// The nodes that the newest commits break, by their problems.
-    pub fn held(&self) -> impl Iterator<Item = &str> {
-        self.problems.iter().flat_map(|held| &held.nodes).map(String::as_str)
+    /// The nodes that keep earlier commits, by the problems of the newest ones, or of later commits than theirs.
+    pub(super) fn held(&self) -> Vec<HeldNodes> {
+        self.problems_of(|node| self.commits_of(node) != &self.tested)
+    }
+
+    /// The problems of nodes that keep earlier commits than most, and that newer ones do not break.
+    pub(super) fn earlier_problems(&self, broken: &BTreeMap<String, Error>) -> Vec<HeldNodes> {
+        let is_left = |node: &str| self.commits_of(node) != self.most() && !broken.contains_key(node);
+        let tested = name(&self.tested, self.most());
+        let of_tested =
+            |held: HeldNodes| HeldNodes { revision: held.revision.or_else(|| Some(tested.clone())), ..held };
+        self.problems_of(is_left).into_iter().map(of_tested).collect()
+    }
+
+    fn problems_of(&self, has: impl Fn(&str) -> bool) -> Vec<HeldNodes> {
+        let mut problems = self.problems.clone();
+        problems.iter_mut().for_each(|held| held.nodes.retain(|node| has(node)));
+        problems.retain(|held| !held.nodes.is_empty());
+        problems
     }
 }
 
@@ -159,7 +178,7 @@ impl Trial {
 /// The errors of nodes, the same ones together.
 pub(super) fn problems(broken: &BTreeMap<String, Error>) -> Vec<HeldNodes> {
     let together = by_problem(broken.iter().map(|(node, error)| (node.clone(), error.faults().to_vec())));
-    together.into_iter().map(|(problem, nodes)| HeldNodes { problem, nodes }).collect()
+    together.into_iter().map(|(problem, nodes)| HeldNodes { problem, nodes, revision: None }).collect()
 }
 
 /// The commits of a revision that another one does not have: `a1b2c3d4 of main`. All of them, if both have the same.

@@ -106,7 +106,7 @@ pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
         tested,
         served: name(decision.most(), if is_served { &decision.tested } else { decision.most() }),
         is_served,
-        held: decision.problems.clone(),
+        held: decision.held(),
         is_first: decision.is_first,
         first: decision.first.clone(),
         trial,

@@ -153,7 +153,7 @@ fn decide(
     let nodes = count(broken.len(), "node");
     let refused = Decision {
         tested: tested.clone(),
-        problems: problems.clone(),
+        problems: problems.iter().cloned().chain(base.earlier_problems(broken)).collect(),
         is_first: false,
         first: Vec::new(),
         ..base.clone()

@@ -91,7 +91,7 @@ fn delivered(delivery: &Delivery, out: &mut String) {
         let nodes = listed(&trial.nodes, NAMED);
         let _ = writeln!(out, "{}: on trial since {} with {nodes}", trial.revision, trial.since);
     }
-    if !delivery.is_served && delivery.held.is_empty() {
+    if !delivery.is_served && delivery.held.iter().all(|held| held.revision.is_some()) {
         let _ = writeln!(out, "{}: served to none, as its trial was aborted", delivery.tested);
     }
     for first in &delivery.first {
@@ -101,7 +101,8 @@ fn delivered(delivery: &Delivery, out: &mut String) {
     }
     let none = if delivery.is_served { "" } else { "served to none, " };
     for held in &delivery.held {
-        let _ = writeln!(out, "{}: {none}held for {}", delivery.tested, listed(&held.nodes, NAMED));
+        let (revision, none) = held.revision.as_ref().map_or((&delivery.tested, none), |one| (one, ""));
+        let _ = writeln!(out, "{revision}: {none}held for {}", listed(&held.nodes, NAMED));
         let _ = writeln!(out, "  {}", held.problem);
     }
 }

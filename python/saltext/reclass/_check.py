@@ -287,7 +287,7 @@ def _held(inventory: Any, remarks: list[str]) -> list[str]:
             f"revision {tested} was tested without an earlier one, because none is known (a new master, or a "
             "lost record): what fails in it has no pillar, and no node got it before the others"
         )
-    if not delivery["is_served"] and not delivery["held"]:
+    if not delivery["is_served"] and all("revision" in held for held in delivery["held"]):
         remarks.append(
             f"revision {tested} is served to none, and minions have {delivery['served']}, because its trial "
             "was aborted: the next revision is tested again"
@@ -311,7 +311,9 @@ def _held(inventory: Any, remarks: list[str]) -> list[str]:
         )
     for held in delivery["held"]:
         begin = f"the newest revision is not served to {_named(held['nodes'])} that it breaks"
-        if not delivery["is_served"]:
+        if revision := held.get("revision"):
+            begin = f"an earlier one is served to {_named(held['nodes'])} that revision {revision} breaks"
+        elif not delivery["is_served"]:
             begin = (
                 f"revision {tested} is served to none, and minions have {delivery['served']}: it breaks "
                 f"{_named(held['nodes'])}"

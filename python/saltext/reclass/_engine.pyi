@@ -277,7 +277,8 @@ class Inventory:
 
         ``fetched``, ``tested`` and ``served`` are names of commits, ``is_served`` says whether any node gets
         those that were tested last. ``held`` are their errors, each a ``problem`` with the ``nodes`` that
-        keep earlier commits; ``first`` those of commits that were tested without earlier ones. ``trial`` has
+        keep earlier commits, and with the ``revision`` that has it if the commits on trial would mend it;
+        ``first`` those of commits that were tested without earlier ones. ``trial`` has
         ``revision``, ``since``, ``seconds`` and ``nodes``, ``waiting`` the seconds of commits that are not
         tested, and ``distrusted`` says that a record of all this could not be believed.
         """

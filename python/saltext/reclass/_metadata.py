@@ -142,8 +142,9 @@ def with_held(settings: Settings, errors: Mapping[str, str]) -> dict[str, str]:
     for held in delivery["held"]:
         for node in held["nodes"]:
             if errors.get(node) == "":
+                breaks = held.get("revision", delivery["tested"])
                 answer[node] = (
-                    f"held: the pillar is of an earlier commit, as {delivery['tested']} breaks the node: "
+                    f"held: the pillar is of an earlier commit, as {breaks} breaks the node: "
                     f"{held['problem']}"
                 )
     return answer

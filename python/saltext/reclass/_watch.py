@@ -228,7 +228,7 @@ def _delivered(delivery: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         # The setting `serve` keeps these nodes from the newest commit, or all of them.
         **({"held": held} if held else {}),
-        **({"refused": delivery["tested"]} if held and not delivery["is_served"] else {}),
+        **({} if delivery.get("is_served", True) else {"refused": delivery["tested"]}),
         # The setting `canary` gives it to these nodes first.
         **({"trial": {name: trial[name] for name in ("revision", "nodes")}} if trial else {}),
     }

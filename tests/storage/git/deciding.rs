@@ -151,6 +151,47 @@ fn an_aborted_commit_is_named() {
 }
 
 #[test]
+fn a_node_that_a_trial_would_mend_is_held_until_it_is_promoted() {
+    for promote in [true, false] {
+        let site = site();
+        let inventory = serve(&site, &options("serve: tested, canary: {match: n06}"));
+        served(&inventory);
+        site.commit("site", "master", &[("nodes/n02.yml", "classes: [gone]\n")]);
+        inventory.of_most().unwrap();
+        inventory.end_trial(true).unwrap();
+        let held = || inventory.delivery().unwrap().unwrap().held;
+        let broken = held();
+        assert_eq!((&*broken[0].nodes, &broken[0].revision), (&["n02".to_owned()][..], &None));
+        let revision = Some(inventory.delivery().unwrap().unwrap().tested);
+        site.commit("site", "master", &[("nodes/n02.yml", "classes: [role]\n"), BREAKS[1]]);
+        assert_eq!([value(&inventory, "n06", "a"), value(&inventory, "n07", "a")], ["2", "1"]);
+        assert_eq!(held()[0].revision, revision, "it is on trial");
+        inventory.end_trial(promote).unwrap();
+        let text = reclass_serve::status::text(&reclass_serve::status::status(&inventory).unwrap());
+        assert_eq!(text.contains(&format!("{}: held for n02", revision.unwrap())), !promote, "{text}");
+        assert_eq!(text.contains("its trial was aborted"), !promote, "{text}");
+        assert_eq!(held().is_empty(), promote);
+    }
+}
+
+#[test]
+fn the_names_of_nodes_are_those_of_each_state_in_use() {
+    let site = site();
+    let inventory = serve(&site, &options("serve: tested"));
+    assert_eq!(inventory.nodes().unwrap().len(), 20);
+    // Most nodes are held, and one is new.
+    let mut files: Vec<(String, &str)> =
+        (0..15).map(|number| (format!("nodes/n{number:02}.yml"), "classes: [gone]\n")).collect();
+    files.push(("nodes/n20.yml".to_owned(), "classes: [gone]\n"));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    site.commit("site", "master", &files);
+    let nodes = inventory.nodes().unwrap();
+    assert_eq!((nodes.len(), &*nodes[20]), (21, "n20"));
+    assert!(!inventory.of_most().unwrap().nodes().unwrap().contains(&nodes[20]));
+    assert_eq!(value(&inventory, "n20", "a"), "class-not-found");
+}
+
+#[test]
 fn grains_that_a_process_knows_change_no_decision() {
     let site = site();
     let yaml = "serve: tested, grains: ['*']";
@@ -170,7 +211,7 @@ fn grains_that_a_process_knows_change_no_decision() {
     // Whoever asks first: with grains or without, the node had a pillar and has none.
     assert_eq!(value(&runner, "n01", "a"), "1");
     assert_eq!(value(&master, "n01", "a"), "1");
-    assert_eq!(runner.decision().unwrap().held().collect::<Vec<_>>(), ["n01"]);
+    assert_eq!(runner.delivery().unwrap().unwrap().held[0].nodes, ["n01"]);
     site.commit("site", "master", &[("nodes/n02.yml", "parameters: {os: '${_grains_:os}', a: 5}\n")]);
     assert_eq!(value(&runner, "n02", "a"), value(&master, "n02", "a"));
 }
