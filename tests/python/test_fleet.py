@@ -409,6 +409,23 @@ def test_numbers_of_an_inventory_that_cannot_be_read(watch: _watch.Watch) -> Non
     assert [one["nodes_failing"] for one in metrics] == [0, len(watch.nodes)]
 
 
+def test_a_first_look_that_fails_has_metrics(write: Write, tmp_path: Path) -> None:
+    base = write(SITE)
+    metrics = tmp_path / "reclass.prom"
+    seen = engine({"inventory_base_uri": str(base), "metrics_file": str(metrics)}, tmp_path)
+    (base / "nodes").rename(base / "gone")
+    seen.metrics.take()
+    assert not metrics.exists()
+    seen.looks[0].take()
+    seen.metrics.take()
+    assert "reclass_processes" in metrics.read_text()
+    assert "reclass_nodes" not in metrics.read_text()
+    (base / "gone").rename(base / "nodes")
+    seen.looks[0].take()
+    seen.metrics.take()
+    assert "reclass_nodes" in metrics.read_text()
+
+
 def test_an_event_is_bounded(tmp_path: Path) -> None:
     names = [f"node{number}" for number in range(1500)]
     event = {"names": names, "breaks": names[:3], "removed": [], "paths": dict.fromkeys(names, 1)}
@@ -516,8 +533,7 @@ def test_each_turn_goes_on_while_others_hang(write: Write, tmp_path: Path, logge
             raise KeyboardInterrupt
 
     def steps() -> None:
-        # The first look learns the state.
-        until(lambda: metrics.exists() and "reclass_nodes" in metrics.read_text())
+        until(metrics.exists)
         write({"nodes/web1": "parameters: {a: 1}"})
         until(asked.is_set)
         write({"nodes/web2": "parameters: {a: 1}"})
@@ -631,15 +647,11 @@ def test_the_engine_says_once_that_it_cannot_write_and_reads_what_is_damaged(
     seen = engine(settings, tmp_path)
     drift = tmp_path / "cache/reclass/drift.p"
     damaged = [b"\xc1", b"", b"\x93\x01\x02\x03", b"\x81\xa1a\xa1b", b"\x81\xa1a\x81\xaddrift_minions\xa1x"]
+    seen.looks[0].take()
     # The folder of the metrics is not there, and then it is.
     seen.metrics.take()
     seen.metrics.take()
     metrics.parent.mkdir()
-    seen.metrics.take()
-    # Nothing is known of the inventory before the first look.
-    assert "reclass_processes" in metrics.read_text()
-    assert "reclass_nodes" not in metrics.read_text()
-    seen.looks[0].take()
     seen.metrics.take()
     assert "reclass_drift" not in metrics.read_text()
     for content in damaged:

@@ -96,13 +96,13 @@ class Watch:
         return {"source": self.source, "old": old, "new": self.revision, **change, **delivered}
 
     def metrics(self, failed: bool) -> tuple[str | None, dict[str, Any] | None]:
-        """The file for the metrics, and those of this inventory; ``None`` as long as no look has succeeded.
+        """The file for the metrics, and those of this inventory; ``None`` if no look has succeeded yet.
 
-        After a failed look no node has a pillar.
+        After a failed look no node has a pillar. Before the first look there is no file.
         """
         settings = self._settings()
         if not self.revision:
-            return settings.get("metrics_file"), None
+            return settings.get("metrics_file") if failed else None, None
         states = _metadata.opened(settings).fetch_states()
         delivery = _metadata.opened(settings).last_delivery()
         found = _metrics.of_inventory(self.source, self.revision, states, delivery)
