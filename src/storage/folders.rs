@@ -518,13 +518,15 @@ impl Reading<'_> {
     }
 }
 
-/// Names sorted by a part of them.
-fn sorted(mut names: Vec<Arc<OsStr>>, part: fn(&[u8]) -> &[u8]) -> FileNames {
-    names.sort_unstable_by(|one, other| {
+/// Names sorted by their beginning, which `part` finds.
+fn sorted(names: Vec<Arc<OsStr>>, part: fn(&[u8]) -> &[u8]) -> FileNames {
+    let with_end = |name: Arc<OsStr>| (part(name.as_bytes()).len(), name);
+    let mut names: Vec<(usize, Arc<OsStr>)> = names.into_iter().map(with_end).collect();
+    names.sort_unstable_by(|(end, one), (other_end, other)| {
         let (one, other) = (one.as_bytes(), other.as_bytes());
-        (part(one), one).cmp(&(part(other), other))
+        (&one[..*end], one).cmp(&(&other[..*other_end], other))
     });
-    names.into()
+    names.into_iter().map(|(_, name)| name).collect()
 }
 
 /// Lists the `.yml` and `.yaml` files of trees once, and follows links.

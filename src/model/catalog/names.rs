@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, Listing};
@@ -52,27 +52,23 @@ impl CatalogEntry {
     }
 
     /// The class of these files in folders; `None` without files.
-    pub fn class_in_folders(name: Text, files: Vec<FoundFile>) -> Option<CatalogEntry> {
-        let with_init = |file: FoundFile| {
-            let init = file.stem() == "init" && !file.folder.relative_text().is_empty();
-            (file, init)
-        };
-        CatalogEntry::of_files(name, (true, FOLDER), files.into_iter().map(with_init).collect())
+    pub fn class_in_folders(name: Text, mut files: Vec<FoundFile>) -> Option<CatalogEntry> {
+        files.sort_by_cached_key(FoundFile::path);
+        let mut files = files.into_iter();
+        let first = files.next()?;
+        let init = first.stem() == "init" && !first.folder.relative_text().is_empty();
+        let entry = CatalogEntry::of_file(name, (true, FOLDER), (first, init));
+        Some(CatalogEntry { others: files.map(|file| file.path().into()).collect(), ..entry })
     }
 
-    /// The node or class of these files; with each file, whether it is an `init.yml`.
-    fn of_files(
+    /// The node or class of a file.
+    fn of_file(
         name: Text,
         (is_class, scheme): (bool, &'static str),
-        mut files: Vec<(FoundFile, bool)>,
-    ) -> Option<CatalogEntry> {
-        if files.len() > 1 {
-            files.sort_by_cached_key(|(file, _)| file.path());
-        }
-        let others = files.iter().skip(1).map(|(file, _)| file.path().into()).collect();
-        let (found, init) = files.into_iter().next()?;
-        let (found, path) = (Some(found), OnceLock::new());
-        Some(CatalogEntry { name, init, is_class, others, scheme, found, path })
+        (found, init): (FoundFile, bool),
+    ) -> CatalogEntry {
+        let (found, path, others) = (Some(found), OnceLock::new(), Vec::new());
+        CatalogEntry { name, init, is_class, others, scheme, found, path }
     }
 
     /// The absolute path on disk, or repository, branch and path; empty without a file. Built on first use.
@@ -180,11 +176,11 @@ pub struct NameIndex(IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher>);
 /// and the length of its prefix, and returns the final name and whether the file is an `init.yml`.
 pub(super) fn index(
     listing: &Listing,
-    (is_class, scheme): (bool, &'static str),
+    kind: (bool, &'static str),
     prefix: impl Fn(&str) -> String,
     name: impl Fn(&str, usize) -> (&str, bool),
 ) -> NameIndex {
-    let mut found: FxHashMap<Text, Vec<(FoundFile, bool)>> = FxHashMap::default();
+    let mut found: Vec<(Text, (FoundFile, bool))> = Vec::new();
     for (folder, files) in &listing.folders {
         let mut whole = prefix(&folder.relative_text());
         let begin = whole.len();
@@ -193,15 +189,23 @@ pub(super) fn index(
             whole.truncate(begin);
             whole.push_str(&file.stem());
             let (name, init) = name(&whole, begin);
-            found.entry(name.into()).or_default().push((file, init));
+            found.push((name.into(), (file, init)));
         }
     }
-    let entry = |(name, files): (Text, Vec<(FoundFile, bool)>)| {
-        let entry = CatalogEntry::of_files(name.clone(), (is_class, scheme), files)?;
-        Some((name, Arc::new(entry)))
-    };
-    let mut names: IndexMap<_, _, _> = found.into_iter().filter_map(entry).collect();
-    names.sort_unstable_keys();
+    found.sort_by(|(one, (file, _)), (other, (other_file, _))| {
+        one.cmp(other).then_with(|| file.path().cmp(&other_file.path()))
+    });
+    let mut names: IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher> = IndexMap::default();
+    names.reserve(found.len());
+    for (name, file) in found {
+        let last = names.last_mut().filter(|(last, _)| **last == name);
+        match last.and_then(|(_, entry)| Arc::get_mut(entry)) {
+            Some(entry) => entry.others.push(file.0.path().into()),
+            None => {
+                names.insert(name.clone(), Arc::new(CatalogEntry::of_file(name, kind, file)));
+            }
+        }
+    }
     NameIndex(names)
 }
 
