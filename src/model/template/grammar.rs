@@ -131,22 +131,32 @@ impl<'s> Grammar<'s> {
         fail(rest)
     }
 
-    /// Tests for the characters of sentinels and escape.
+    /// The texts whose characters are special.
+    fn specials(&self) -> [&'s str; 5] {
+        [self.escape, self.open, self.close, self.query_open, self.query_close]
+    }
+
+    /// A bit for each of these characters that is ASCII.
+    fn special_ascii(&self) -> u128 {
+        let bytes = self.specials().into_iter().flat_map(str::bytes);
+        bytes.filter(u8::is_ascii).fold(0, |bits, byte| bits | 1 << byte)
+    }
+
+    /// Tests for these characters.
     fn special(&self) -> impl Fn(char) -> bool {
-        let all = [self.escape, self.open, self.close, self.query_open, self.query_close];
-        // A bit set for ASCII characters.
-        let bit = |byte: u8| if byte.is_ascii() { 1_u128 << byte } else { 0 };
-        let ascii = all.iter().flat_map(|s| s.bytes()).fold(0, |bits, byte| bits | bit(byte));
+        let (all, ascii) = (self.specials(), self.special_ascii());
         move |c: char| match u8::try_from(c) {
-            Ok(byte) if byte.is_ascii() => ascii & bit(byte) != 0,
-            _ => all.iter().any(|s| s.contains(c)),
+            Ok(byte) if byte.is_ascii() => ascii & (1 << byte) != 0,
+            _ => all.iter().any(|text| text.contains(c)),
         }
     }
 
-    /// A fast path for the usual inside without special characters. The result equals that of
+    /// A fast path for the usual inside of ASCII without special characters. The result equals that of
     /// [`Self::inner_text`].
     fn plain_inside<'t>(&self, rest: &'t str) -> Option<&'t str> {
-        let (inside, after) = rest.split_at(rest.find(self.special())?);
+        let special = self.special_ascii();
+        let is_end = |byte: u8| !byte.is_ascii() || special & (1 << byte) != 0;
+        let (inside, after) = rest.split_at(rest.bytes().position(is_end)?);
         let ends =
             after.starts_with(self.close) && !after.starts_with(self.open) && !after.starts_with(self.escape);
         (ends && !inside.is_empty()).then_some(inside)
@@ -154,8 +164,7 @@ impl<'s> Grammar<'s> {
 
     /// Characters until `stop` holds. A special character is consumed alone.
     fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Parse<'t, String> {
-        let plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
-        let mut plain = plain;
+        let mut plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
         let mut at = rest;
         while !at.is_empty() && !stop(at) {
             at = match plain.parse(at) {
@@ -227,7 +236,8 @@ impl<'s> Grammar<'s> {
 
     /// The written form of a reference, without defaults.
     fn without_default(&self, whole: &str, inside: std::ops::Range<usize>, parts: &[Part]) -> Text {
-        let mut written = self.open.to_owned();
+        let mut written = String::with_capacity(inside.len() + self.open.len() + self.close.len());
+        written += self.open;
         let mut at = inside.start;
         for part in parts {
             let Part::Reference(inner) = part else { continue };
