@@ -6,6 +6,7 @@
 //! Errors have a [`Site`](reclass_base::source::Site) with an empty path, which the caller sets.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -150,6 +151,8 @@ impl Document {
 /// A document before construction: nodes by number, an alias as the number of its node.
 pub(super) struct NodeGraph<'a> {
     pub(super) nodes: Vec<GraphNode<'a>>,
+    /// The children of all collections, those of one after those of another.
+    children: Vec<u32>,
     pub(super) spans: Vec<Span>,
     pub(super) root: Option<u32>,
     /// True if a node can have several parents.
@@ -165,12 +168,11 @@ pub(super) struct GraphNode<'a> {
 /// The content of a [`GraphNode`] node.
 pub(super) enum GraphContent<'a> {
     /// The text; `plain` if it decides the type.
-    Scalar {
-        text: Cow<'a, str>,
-        plain: bool,
-    },
-    Sequence(Vec<u32>),
-    Mapping(Vec<(u32, u32)>),
+    Scalar { text: Cow<'a, str>, plain: bool },
+    /// Where its items are among [`NodeGraph::children`].
+    Sequence(Range<usize>),
+    /// The same of its keys, each before its value.
+    Mapping(Range<usize>),
 }
 
 /// An open collection.
@@ -215,16 +217,22 @@ fn refuse(message: &str, span: Span) -> Error {
 
 impl<'a> NodeGraph<'a> {
     fn read(bytes: &'a [u8], limits: DocumentLimits) -> Result<NodeGraph<'a>> {
-        // Inventories have a node for each 15 bytes. A file that is one long text must not reserve for all of it.
-        let capacity = (bytes.len() / 15).min(1_000);
-        let (nodes, spans) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+        // Inventories have a node for each 12 bytes. A file that is one long text must not reserve for all of it.
+        let capacity = (bytes.len() / 12).min(1_000);
+        let graph = NodeGraph {
+            nodes: Vec::with_capacity(capacity),
+            children: Vec::with_capacity(capacity),
+            spans: Vec::with_capacity(capacity),
+            root: None,
+            shared: false,
+        };
         let mut composer = Composer {
             events: Events::new(bytes)?,
-            graph: NodeGraph { nodes, spans, root: None, shared: false },
+            graph,
             anchors: FxHashMap::default(),
             open_anchors: FxHashMap::default(),
-            open: Vec::new(),
-            children: Vec::new(),
+            open: Vec::with_capacity(8),
+            children: Vec::with_capacity(64),
             limits,
         };
         if composer.events.next()?.0 == Event::StreamEnd {
@@ -235,6 +243,16 @@ impl<'a> NodeGraph<'a> {
             (Event::StreamEnd, _) => Ok(composer.graph),
             (_, span) => Err(refuse(slip::SECOND_DOCUMENT, span)),
         }
+    }
+
+    /// The items of a sequence.
+    pub(super) fn items(&self, children: &Range<usize>) -> &[u32] {
+        self.children.get(children.clone()).unwrap_or_default()
+    }
+
+    /// The keys of a mapping with their values.
+    pub(super) fn pairs(&self, children: &Range<usize>) -> &[[u32; 2]] {
+        self.items(children).as_chunks().0
     }
 }
 
@@ -253,11 +271,11 @@ impl<'a> Composer<'a> {
                     self.attach(index, size, 0, span)?;
                 }
                 Event::SequenceStart { anchor, tag } => {
-                    let index = self.add(tag, GraphContent::Sequence(Vec::new()), span)?;
+                    let index = self.add(tag, GraphContent::Sequence(0..0), span)?;
                     self.open(index, anchor, false, span)?;
                 }
                 Event::MappingStart { anchor, tag } => {
-                    let index = self.add(tag, GraphContent::Mapping(Vec::new()), span)?;
+                    let index = self.add(tag, GraphContent::Mapping(0..0), span)?;
                     self.open(index, anchor, true, span)?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
@@ -334,16 +352,13 @@ impl<'a> Composer<'a> {
         let Some(closed) = self.open.pop() else {
             return Err(refuse("unexpected end of a collection", span));
         };
-        let content = if closed.mapping {
-            let children = self.children.get(closed.first..).unwrap_or_default();
-            GraphContent::Mapping(children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
-        } else {
-            GraphContent::Sequence(self.children.get(closed.first..).unwrap_or_default().to_vec())
-        };
-        self.children.truncate(closed.first);
+        let first = self.graph.children.len();
+        self.graph.children.extend(self.children.drain(closed.first..));
+        let children = first..self.graph.children.len();
         let index = closed.index as usize;
         if let Some(node) = self.graph.nodes.get_mut(index) {
-            node.content = content;
+            let content = if closed.mapping { GraphContent::Mapping } else { GraphContent::Sequence };
+            node.content = content(children);
         }
         if let Some(own) = self.graph.spans.get_mut(index) {
             own.end = span.end;

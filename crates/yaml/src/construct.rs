@@ -4,8 +4,9 @@
 //! depth first, continues after an error, and reports the first error on the highest level.
 
 use std::sync::Arc;
+use std::vec::Drain;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compose::{
     Data, DocumentLimits, Duplicate, Entry, GraphContent, GraphNode, Node, NodeGraph, fault_at,
@@ -33,6 +34,7 @@ pub(super) fn construct(
         graph,
         nodes: FxHashMap::default(),
         flat: FxHashMap::default(),
+        entries: Vec::with_capacity(16),
         merged: 0,
         limits,
         worst: None,
@@ -52,6 +54,8 @@ struct Constructor<'a> {
     nodes: FxHashMap<u32, Node>,
     /// Entries of mappings with merge keys, after they were applied.
     flat: FxHashMap<u32, Arc<[KeyValue]>>,
+    /// The entries so far of the mappings under construction, those of an inner one after those of the outer one.
+    entries: Vec<Entry>,
     /// Number of entries added by merge keys.
     merged: usize,
     limits: DocumentLimits,
@@ -91,7 +95,7 @@ impl<'a> Constructor<'a> {
     }
 
     fn written(&self, index: u32) -> &'a GraphNode<'a> {
-        const NOTHING: &GraphNode<'_> = &GraphNode { tag: None, content: GraphContent::Sequence(Vec::new()) };
+        const NOTHING: &GraphNode<'_> = &GraphNode { tag: None, content: GraphContent::Sequence(0..0) };
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 
@@ -132,10 +136,9 @@ impl<'a> Constructor<'a> {
             }
             Ok(tag) => match tag {
                 Tag::Seq => grow(|| self.sequence(index, level + 1)),
-                Tag::Map => grow(|| Data::Map(self.mapping(index, level + 1).into())),
+                Tag::Map => grow(|| Data::Map(self.mapping(index, level + 1).collect())),
                 Tag::Set => grow(|| {
-                    let entries = self.mapping(index, level + 1);
-                    let keys = entries.into_iter().map(|entry| entry.key.0).collect();
+                    let keys = self.mapping(index, level + 1).map(|entry| entry.key.0).collect();
                     Data::Value(Value::Set(Arc::new(keys)))
                 }),
                 Tag::Omap => grow(|| self.pairs(index, level + 1, "an ordered map")),
@@ -159,8 +162,8 @@ impl<'a> Constructor<'a> {
                 GraphContent::Scalar { text, .. } => return Ok(text),
                 GraphContent::Sequence(_) => return Err("expected a scalar node, but found sequence"),
                 GraphContent::Mapping(entries) => {
-                    let Some((_, value)) = entries.iter().find(|(key, _)| self.tag(*key) == Ok(Tag::Value))
-                    else {
+                    let is_value = |[key, _]: &&[u32; 2]| self.tag(*key) == Ok(Tag::Value);
+                    let Some([_, value]) = self.graph.pairs(entries).iter().find(is_value) else {
                         return Err("expected a scalar node, but found mapping");
                     };
                     index = *value;
@@ -216,7 +219,7 @@ impl<'a> Constructor<'a> {
             self.refuse(level, index, "expected a sequence node");
             return Data::Value(Value::Null);
         };
-        Data::List(items.iter().map(|item| self.node(*item, level)).collect())
+        Data::List(self.graph.items(items).iter().map(|item| self.node(*item, level)).collect())
     }
 
     /// The list of tuples of an `!!omap` or `!!pairs`.
@@ -226,12 +229,12 @@ impl<'a> Constructor<'a> {
             return Data::Value(Value::Null);
         };
         let mut pairs = Vec::with_capacity(items.len());
-        for item in items {
+        for item in self.graph.items(items) {
             let entry = match &self.written(*item).content {
-                GraphContent::Mapping(entries) => entries.as_slice(),
+                GraphContent::Mapping(entries) => self.graph.pairs(entries),
                 _ => &[],
             };
-            let [(key, value)] = entry else {
+            let [[key, value]] = entry else {
                 self.refuse(
                     level,
                     *item,
@@ -246,32 +249,39 @@ impl<'a> Constructor<'a> {
         Data::Value(Value::list(pairs))
     }
 
-    fn mapping(&mut self, index: u32, level: usize) -> Vec<Entry> {
+    fn mapping(&mut self, index: u32, level: usize) -> Drain<'_, Entry> {
         let GraphContent::Mapping(written) = &self.written(index).content else {
             self.refuse(level, index, "expected a mapping node");
-            return Vec::new();
+            return self.entries.drain(..0);
         };
-        let is_merge = |(key, _): &(u32, u32)| self.tag(*key) == Ok(Tag::Merge);
+        let written = self.graph.pairs(written);
+        let is_merge = |[key, _]: &[u32; 2]| self.tag(*key) == Ok(Tag::Merge);
         if written.iter().any(is_merge) {
             let pairs = self.flatten(index, level);
             self.entries(pairs.iter().copied(), pairs.len(), level)
         } else {
             let pairs =
-                written.iter().map(|(key, value)| KeyValue { key: *key, value: *value, merged: false });
+                written.iter().map(|[key, value]| KeyValue { key: *key, value: *value, merged: false });
             self.entries(pairs, written.len(), level)
         }
     }
 
     /// The entries of Python's dict: the position of the first equal key, the value of the last.
-    fn entries(&mut self, pairs: impl Iterator<Item = KeyValue>, length: usize, level: usize) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = Vec::with_capacity(length);
-        // For each entry, the last key of the mapping itself, not of merge keys.
-        let mut own: Vec<Option<u32>> = Vec::with_capacity(length);
+    fn entries(
+        &mut self,
+        pairs: impl Iterator<Item = KeyValue>,
+        length: usize,
+        level: usize,
+    ) -> Drain<'_, Entry> {
+        let first = self.entries.len();
+        // Those of the entries' keys that come from merge keys.
+        let mut foreign = FxHashSet::default();
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
         for KeyValue { key: key_index, value, merged } in pairs {
             let key = self.key(key_index, level);
             let value = self.node(value, level);
             let Some(key) = key else { continue };
+            let entries = &mut self.entries[first..];
             let place = if length < FEW {
                 entries.iter().position(|entry| entry.key == key)
             } else {
@@ -281,21 +291,23 @@ impl<'a> Constructor<'a> {
                 if length >= FEW {
                     places.insert(key.clone(), entries.len());
                 }
-                entries.push(Entry { key, key_index, value });
-                own.push((!merged).then_some(key_index));
+                self.entries.push(Entry { key, key_index, value });
+                if merged {
+                    foreign.insert(key_index);
+                }
                 continue;
             };
-            if !merged {
-                if let Some(earlier) = own[place] {
-                    let kind = Kind::DuplicateKey { key: pystr::str(&key.0), types: None, written: None };
-                    self.warnings.push((key_index, earlier, Fault::new(kind)));
-                }
-                own[place] = Some(key_index);
-            }
-            entries[place].key_index = key_index;
+            let earlier = std::mem::replace(&mut entries[place].key_index, key_index);
             entries[place].value = value;
+            let was_foreign = foreign.remove(&earlier);
+            if merged {
+                foreign.insert(key_index);
+            } else if !was_foreign {
+                let kind = Kind::DuplicateKey { key: pystr::str(&key.0), types: None, written: None };
+                self.warnings.push((key_index, earlier, Fault::new(kind)));
+            }
         }
-        entries
+        self.entries.drain(first..)
     }
 
     fn key(&mut self, index: u32, level: usize) -> Option<Key> {
@@ -334,7 +346,7 @@ impl<'a> Constructor<'a> {
         }
         let mut merged = Vec::new();
         let mut own = Vec::with_capacity(written.len());
-        for (key, value) in written {
+        for [key, value] in self.graph.pairs(written) {
             if self.tag(*key) != Ok(Tag::Merge) {
                 own.push(KeyValue { key: *key, value: *value, merged: false });
                 continue;
@@ -342,6 +354,7 @@ impl<'a> Constructor<'a> {
             match &self.written(*value).content {
                 GraphContent::Mapping(_) => self.merge(*value, level, &mut merged),
                 GraphContent::Sequence(items) => {
+                    let items = self.graph.items(items);
                     for item in items {
                         if matches!(self.written(*item).content, GraphContent::Mapping(_)) {
                             grow(|| self.flatten(*item, level));

@@ -56,8 +56,8 @@ impl<'a> Parser<'a> {
         Parser {
             scanner: Scanner::new(text),
             state: State::ImplicitDocumentStart,
-            states: Vec::new(),
-            marks: Vec::new(),
+            states: Vec::with_capacity(8),
+            marks: Vec::with_capacity(8),
             tag_directives: FxHashMap::default(),
         }
     }
