@@ -136,15 +136,7 @@ impl<'a> Events<'a> {
 
     /// The next event with both marks, or libyaml's error.
     pub fn parsed(&mut self) -> std::result::Result<(Event<'a>, Mark, Mark), Box<SyntaxProblem>> {
-        let (mut event, start, end) = self.parser.next()?;
-        if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
-            &mut event
-            && tag.as_deref() == Some("!")
-        {
-            // `plain` of the event has the same information.
-            *tag = None;
-        }
-        Ok((event, start, end))
+        self.parser.next()
     }
 }
 

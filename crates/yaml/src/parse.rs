@@ -186,9 +186,6 @@ impl<'a> Parser<'a> {
             }
             self.scanner.skip_token();
         }
-        for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
-            self.tag_directives.entry(handle.into()).or_insert_with(|| prefix.into());
-        }
         Ok(())
     }
 
@@ -254,6 +251,9 @@ impl<'a> Parser<'a> {
             self.scanner.skip_token();
         }
         let tag = tag.map(|(handle, suffix)| self.full_tag(&handle, suffix, start, tag_mark)).transpose()?;
+        // The tag `!` is no tag of the event: it only decides `plain`.
+        let is_bare = tag.as_deref() == Some("!");
+        let tag = tag.filter(|_| !is_bare);
         let token = self.scanner.peek()?;
         let token_end = token.end;
         let event = match &mut token.data {
@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
                 Event::SequenceStart { anchor, tag }
             }
             TokenData::Scalar { value, plain } => {
-                let plain = *plain && tag.is_none() || tag.as_deref() == Some("!");
+                let plain = *plain && tag.is_none() || is_bare;
                 let value = std::mem::take(value);
                 self.pop_state();
                 self.scanner.skip_token();
@@ -284,9 +284,9 @@ impl<'a> Parser<'a> {
                 self.state = State::BlockMappingFirstKey;
                 Event::MappingStart { anchor, tag }
             }
-            _ if anchor.is_some() || tag.is_some() => {
+            _ if anchor.is_some() || tag.is_some() || is_bare => {
                 self.pop_state();
-                let plain = tag.as_deref().is_none_or(str::is_empty);
+                let plain = !is_bare && tag.as_deref().is_none_or(str::is_empty);
                 return Ok((Event::Scalar { anchor, tag, value: Cow::Borrowed(""), plain }, start, end));
             }
             _ => {
@@ -302,7 +302,12 @@ impl<'a> Parser<'a> {
         if handle.is_empty() {
             return Ok(suffix);
         }
-        let Some(prefix) = self.tag_directives.get(handle) else {
+        let implicit = match handle {
+            "!" => Some("!"),
+            "!!" => Some("tag:yaml.org,2002:"),
+            _ => None,
+        };
+        let Some(prefix) = self.tag_directives.get(handle).map(String::as_str).or(implicit) else {
             let problem = "found undefined tag handle";
             return Err(Box::new(SyntaxProblem {
                 context: "while parsing a node",
@@ -311,7 +316,7 @@ impl<'a> Parser<'a> {
                 mark,
             }));
         };
-        Ok(prefix.clone() + &suffix)
+        Ok(prefix.to_owned() + &suffix)
     }
 
     /// Records the start mark of a collection.

@@ -491,21 +491,19 @@ impl<'a> Scanner<'a> {
 
     fn scan_to_next_token(&mut self) {
         loop {
-            if self.mark.column == 0 && (self.byte(0), self.byte(1), self.byte(2)) == (0xef, 0xbb, 0xbf) {
-                self.skip();
-            }
             // A tab must not be part of an indent.
             let tabs = self.flow_level > 0 || !self.simple_key_allowed;
-            self.skip_run(|byte| byte == b' ' || tabs && byte == b'\t');
-            if self.byte(0) == b'#' {
-                self.skip_to_break();
-            }
-            if !self.is_break(0) {
-                return;
-            }
-            self.skip_line();
-            if self.flow_level == 0 {
-                self.simple_key_allowed = true;
+            match self.byte(0) {
+                b' ' => self.skip_run(|byte| byte == b' '),
+                b'\t' if tabs => self.skip(),
+                b'#' => self.skip_to_break(),
+                b'!'..=b'~' => return,
+                0xef if self.mark.column == 0 && (self.byte(1), self.byte(2)) == (0xbb, 0xbf) => self.skip(),
+                _ if self.is_break(0) => {
+                    self.skip_line();
+                    self.simple_key_allowed |= self.flow_level == 0;
+                }
+                _ => return,
             }
         }
     }
