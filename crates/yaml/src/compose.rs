@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::construct;
 use super::events::{Event, Events};
+use super::resolve::{self, Tag};
 use super::slip;
 use reclass_base::error::{Error, Fault, Kind, Result, Warning};
 use reclass_base::settings::Settings;
@@ -159,16 +160,23 @@ pub(super) struct NodeGraph<'a> {
     pub(super) shared: bool,
 }
 
+/// The tag of a node; the error is the name of an unknown tag.
+pub(super) type NodeTag = std::result::Result<Tag, Box<str>>;
+
+/// The tag of a name, or the implicit one.
+fn named(name: Option<String>, implicit: Tag) -> NodeTag {
+    name.map_or(Ok(implicit), |name| Tag::from_uri(&name).ok_or(name.into()))
+}
+
 /// A node before construction.
 pub(super) struct GraphNode<'a> {
-    pub(super) tag: Option<Box<str>>,
+    pub(super) tag: NodeTag,
     pub(super) content: GraphContent<'a>,
 }
 
 /// The content of a [`GraphNode`] node.
 pub(super) enum GraphContent<'a> {
-    /// The text; `plain` if it decides the type.
-    Scalar { text: Cow<'a, str>, plain: bool },
+    Scalar(Cow<'a, str>),
     /// Where its items are among [`NodeGraph::children`].
     Sequence(Range<usize>),
     /// The same of its keys, each before its value.
@@ -180,7 +188,6 @@ struct OpenCollection {
     index: u32,
     /// The index of its first child in [`Composer::children`].
     first: usize,
-    mapping: bool,
     anchored: bool,
     /// Number of nodes so far, with itself and expanded aliases.
     size: usize,
@@ -263,20 +270,14 @@ impl<'a> Composer<'a> {
             match event {
                 Event::Alias { anchor } => self.alias(anchor, span)?,
                 Event::Scalar { anchor, tag, value, plain } => {
-                    let size = 1 + value.len() / TEXT_UNIT;
-                    let index = self.add(tag, GraphContent::Scalar { text: value, plain }, span)?;
-                    if let Some(anchor) = anchor {
-                        self.anchor(anchor, index, Some((size, 0)), span)?;
-                    }
-                    self.attach(index, size, 0, span)?;
+                    let implicit = if plain { self.plain_tag(&value) } else { Tag::Str };
+                    self.scalar(anchor, named(tag, implicit), value, span)?;
                 }
                 Event::SequenceStart { anchor, tag } => {
-                    let index = self.add(tag, GraphContent::Sequence(0..0), span)?;
-                    self.open(index, anchor, false, span)?;
+                    self.collection(anchor, named(tag, Tag::Seq), GraphContent::Sequence(0..0), span)?;
                 }
                 Event::MappingStart { anchor, tag } => {
-                    let index = self.add(tag, GraphContent::Mapping(0..0), span)?;
-                    self.open(index, anchor, true, span)?;
+                    self.collection(anchor, named(tag, Tag::Map), GraphContent::Mapping(0..0), span)?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
                 Event::DocumentEnd => return Ok(()),
@@ -287,12 +288,37 @@ impl<'a> Composer<'a> {
         }
     }
 
-    fn add(&mut self, tag: Option<String>, content: GraphContent<'a>, span: Span) -> Result<u32> {
+    /// The tag of a plain scalar.
+    fn plain_tag(&self, text: &str) -> Tag {
+        match resolve::implicit(text) {
+            tag if tag == Tag::Merge || !self.limits.yaml12 => tag,
+            _ => Tag::Plain12,
+        }
+    }
+
+    #[inline]
+    fn scalar(
+        &mut self,
+        anchor: Option<&'a str>,
+        tag: NodeTag,
+        text: Cow<'a, str>,
+        span: Span,
+    ) -> Result<()> {
+        let size = 1 + text.len() / TEXT_UNIT;
+        let index = self.add(tag, GraphContent::Scalar(text), span)?;
+        if let Some(anchor) = anchor {
+            self.anchor(anchor, index, Some((size, 0)), span)?;
+        }
+        self.attach(index, size, 0, span)
+    }
+
+    #[inline]
+    fn add(&mut self, tag: NodeTag, content: GraphContent<'a>, span: Span) -> Result<u32> {
         let index = u32::try_from(self.graph.nodes.len()).unwrap_or(u32::MAX);
         if self.graph.nodes.len() >= self.limits.nodes {
             return Err(too_many_nodes(self.limits, span));
         }
-        self.graph.nodes.push(GraphNode { tag: tag.map(String::into_boxed_str), content });
+        self.graph.nodes.push(GraphNode { tag, content });
         self.graph.spans.push(span);
         Ok(index)
     }
@@ -328,7 +354,15 @@ impl<'a> Composer<'a> {
         self.attach(index, size, height, span)
     }
 
-    fn open(&mut self, index: u32, anchor: Option<&'a str>, mapping: bool, span: Span) -> Result<()> {
+    /// Opens a collection.
+    fn collection(
+        &mut self,
+        anchor: Option<&'a str>,
+        tag: NodeTag,
+        content: GraphContent<'a>,
+        span: Span,
+    ) -> Result<()> {
+        let index = self.add(tag, content, span)?;
         if self.open.len() >= self.limits.depth {
             return Err(too_deep(self.limits, span));
         }
@@ -337,14 +371,7 @@ impl<'a> Composer<'a> {
             self.anchor(anchor, index, None, span)?;
             self.open_anchors.insert(index, anchor);
         }
-        self.open.push(OpenCollection {
-            index,
-            first: self.children.len(),
-            mapping,
-            anchored,
-            size: 1,
-            height: 1,
-        });
+        self.open.push(OpenCollection { index, first: self.children.len(), anchored, size: 1, height: 1 });
         Ok(())
     }
 
@@ -356,9 +383,11 @@ impl<'a> Composer<'a> {
         self.graph.children.extend(self.children.drain(closed.first..));
         let children = first..self.graph.children.len();
         let index = closed.index as usize;
-        if let Some(node) = self.graph.nodes.get_mut(index) {
-            let content = if closed.mapping { GraphContent::Mapping } else { GraphContent::Sequence };
-            node.content = content(children);
+        if let Some(GraphNode {
+            content: GraphContent::Sequence(range) | GraphContent::Mapping(range), ..
+        }) = self.graph.nodes.get_mut(index)
+        {
+            *range = children;
         }
         if let Some(own) = self.graph.spans.get_mut(index) {
             own.end = span.end;
@@ -373,6 +402,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Adds a node to its parent collection.
+    #[inline]
     fn attach(&mut self, index: u32, size: usize, height: usize, span: Span) -> Result<()> {
         let depth = self.open.len();
         let Some(parent) = self.open.last_mut() else {

@@ -32,7 +32,7 @@ pub(super) fn construct(
 ) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
-        nodes: FxHashMap::default(),
+        constructed: FxHashMap::default(),
         flat: FxHashMap::default(),
         entries: Vec::with_capacity(16),
         merged: 0,
@@ -50,8 +50,8 @@ pub(super) fn construct(
 
 struct Constructor<'a> {
     graph: &'a NodeGraph<'a>,
-    /// Constructed nodes, if nodes can have several parents.
-    nodes: FxHashMap<u32, Node>,
+    /// The data of nodes, if nodes can have several parents.
+    constructed: FxHashMap<u32, Data>,
     /// Entries of mappings with merge keys, after they were applied.
     flat: FxHashMap<u32, Arc<[KeyValue]>>,
     /// The entries so far of the mappings under construction, those of an inner one after those of the outer one.
@@ -95,46 +95,45 @@ impl<'a> Constructor<'a> {
     }
 
     fn written(&self, index: u32) -> &'a GraphNode<'a> {
-        const NOTHING: &GraphNode<'_> = &GraphNode { tag: None, content: GraphContent::Sequence(0..0) };
+        const NOTHING: &GraphNode<'_> =
+            &GraphNode { tag: Ok(Tag::Seq), content: GraphContent::Sequence(0..0) };
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 
-    /// The tag of a node; the error is the text of an unknown tag.
-    fn tag(&self, index: u32) -> Result<Tag, &'a str> {
-        let written = self.written(index);
-        match &written.tag {
-            Some(tag) => Tag::from_uri(tag).ok_or(tag),
-            None => Ok(match &written.content {
-                GraphContent::Scalar { text, plain: true } => match resolve::implicit(text) {
-                    // The tag of a string that may be another value in YAML 1.2.
-                    tag if tag == Tag::Merge || !self.limits.yaml12 => tag,
-                    _ => Tag::Str,
-                },
-                GraphContent::Scalar { .. } => Tag::Str,
-                GraphContent::Sequence(_) => Tag::Seq,
-                GraphContent::Mapping(_) => Tag::Map,
-            }),
-        }
+    fn has_tag(&self, index: u32, tag: Tag) -> bool {
+        self.written(index).tag == Ok(tag)
     }
 
+    #[inline]
     fn node(&mut self, index: u32, level: usize) -> Node {
+        let data = match self.written(index) {
+            // Fast path: most nodes are texts.
+            GraphNode { tag: Ok(Tag::Str), content: GraphContent::Scalar(text) } if !self.graph.shared => {
+                Data::Value(Value::text(&**text))
+            }
+            written => self.data(index, written, level),
+        };
+        Node { index, data }
+    }
+
+    fn data(&mut self, index: u32, written: &GraphNode<'_>, level: usize) -> Data {
         if self.graph.shared
-            && let Some(node) = self.nodes.get(&index)
+            && let Some(data) = self.constructed.get(&index)
         {
-            return node.clone();
+            return data.clone();
         }
         let failures = self.failures;
         if failures > FAILURES {
-            return Node { index, data: Data::Value(Value::Null) };
+            return Data::Value(Value::Null);
         }
-        let data = match self.tag(index) {
+        let data = match &written.tag {
             Err(tag) => {
-                let tag = is_behind_tag(&self.written(index).content).then(|| tag.to_owned());
-                let tag = tag.filter(|tag| TAGS_OF_OTHERS.contains(&tag.as_str()));
+                let is_known = is_behind_tag(&written.content) && TAGS_OF_OTHERS.contains(&&**tag);
+                let tag = is_known.then(|| tag.to_string());
                 self.fail_at(level, index, Kind::YamlTag { tag });
                 Data::Value(Value::Null)
             }
-            Ok(tag) => match tag {
+            Ok(tag) => match *tag {
                 Tag::Seq => grow(|| self.sequence(index, level + 1)),
                 Tag::Map => grow(|| Data::Map(self.mapping(index, level + 1).collect())),
                 Tag::Set => grow(|| {
@@ -143,15 +142,14 @@ impl<'a> Constructor<'a> {
                 }),
                 Tag::Omap => grow(|| self.pairs(index, level + 1, "an ordered map")),
                 Tag::Pairs => grow(|| self.pairs(index, level + 1, "pairs")),
-                _ => Data::Value(self.scalar(index, tag, level)),
+                tag => Data::Value(self.scalar(index, tag, level)),
             },
         };
-        let node = Node { index, data };
         // Failed nodes are not cached: they can occur on a higher level, too.
         if self.graph.shared && self.failures == failures {
-            self.nodes.insert(index, node.clone());
+            self.constructed.insert(index, data.clone());
         }
-        node
+        data
     }
 
     /// The text of a scalar. A mapping with the key `=` has the text of that value.
@@ -159,10 +157,10 @@ impl<'a> Constructor<'a> {
         let mut index = index;
         loop {
             match &self.written(index).content {
-                GraphContent::Scalar { text, .. } => return Ok(text),
+                GraphContent::Scalar(text) => return Ok(text),
                 GraphContent::Sequence(_) => return Err("expected a scalar node, but found sequence"),
                 GraphContent::Mapping(entries) => {
-                    let is_value = |[key, _]: &&[u32; 2]| self.tag(*key) == Ok(Tag::Value);
+                    let is_value = |[key, _]: &&[u32; 2]| self.has_tag(*key, Tag::Value);
                     let Some([_, value]) = self.graph.pairs(entries).iter().find(is_value) else {
                         return Err("expected a scalar node, but found mapping");
                     };
@@ -185,23 +183,10 @@ impl<'a> Constructor<'a> {
                 return Value::Null;
             }
         };
-        if tag == Tag::Str {
-            let is_plain = || {
-                let written = self.written(index);
-                written.tag.is_none() && matches!(written.content, GraphContent::Scalar { plain: true, .. })
-            };
-            if self.limits.yaml12
-                && is_plain()
-                && let Some(value) = resolve::implicit12(text)
-            {
-                return value;
-            }
-            return Value::Str(text.into());
-        }
         match resolve::construct(tag, text) {
             // As PyYAML: a timestamp must be a scalar itself, without `=`.
             Ok(Value::Date(_) | Value::DateTime(_))
-                if !matches!(self.written(index).content, GraphContent::Scalar { .. }) =>
+                if !matches!(self.written(index).content, GraphContent::Scalar(_)) =>
             {
                 self.refuse(level, index, "invalid timestamp");
                 Value::Null
@@ -255,7 +240,7 @@ impl<'a> Constructor<'a> {
             return self.entries.drain(..0);
         };
         let written = self.graph.pairs(written);
-        let is_merge = |[key, _]: &[u32; 2]| self.tag(*key) == Ok(Tag::Merge);
+        let is_merge = |[key, _]: &[u32; 2]| self.has_tag(*key, Tag::Merge);
         if written.iter().any(is_merge) {
             let pairs = self.flatten(index, level);
             self.entries(pairs.iter().copied(), pairs.len(), level)
@@ -311,7 +296,7 @@ impl<'a> Constructor<'a> {
     }
 
     fn key(&mut self, index: u32, level: usize) -> Option<Key> {
-        match self.tag(index) {
+        match self.written(index).tag {
             Ok(Tag::Seq | Tag::Map | Tag::Set | Tag::Omap | Tag::Pairs) => {
                 self.refuse(level, index, "found unhashable key while constructing a mapping");
                 None
@@ -347,7 +332,7 @@ impl<'a> Constructor<'a> {
         let mut merged = Vec::new();
         let mut own = Vec::with_capacity(written.len());
         for [key, value] in self.graph.pairs(written) {
-            if self.tag(*key) != Ok(Tag::Merge) {
+            if !self.has_tag(*key, Tag::Merge) {
                 own.push(KeyValue { key: *key, value: *value, merged: false });
                 continue;
             }
@@ -366,7 +351,7 @@ impl<'a> Constructor<'a> {
                         self.merge(*item, level, &mut merged);
                     }
                 }
-                GraphContent::Scalar { .. } => {
+                GraphContent::Scalar(_) => {
                     self.refuse(level, *value, "expected a mapping or list of mappings for merging");
                 }
             }
@@ -393,7 +378,7 @@ impl<'a> Constructor<'a> {
 
 /// Whether a tag has a value behind it. Without one, the tag may be a text without quotes, as a password.
 fn is_behind_tag(content: &GraphContent<'_>) -> bool {
-    !matches!(content, GraphContent::Scalar { text, .. } if text.is_empty())
+    !matches!(content, GraphContent::Scalar(text) if text.is_empty())
 }
 
 /// Tags of other programs. Errors name these alone, because another one may be the first word of a password.

@@ -37,6 +37,8 @@ pub(super) enum Tag {
     Map,
     Merge,
     Value,
+    /// A plain scalar of YAML 1.2, whatever it is.
+    Plain12,
 }
 
 impl Tag {
@@ -88,7 +90,7 @@ pub(super) fn implicit(text: &str) -> Tag {
 }
 
 /// The value of a plain scalar in YAML 1.2, as reclass-rs reads it; `None` for a string.
-pub(super) fn implicit12(text: &str) -> Option<Value> {
+fn implicit12(text: &str) -> Option<Value> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
@@ -222,6 +224,7 @@ fn is_timestamp(text: &[u8]) -> bool {
 pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
     match tag {
         Tag::Str => Ok(Value::text(text)),
+        Tag::Plain12 => Ok(implicit12(text).unwrap_or_else(|| Value::text(text))),
         Tag::Null => Ok(Value::Null),
         Tag::Bool => match text.to_lowercase().as_str() {
             "yes" | "true" | "on" => Ok(Value::Bool(true)),
