@@ -6,3 +6,4 @@
 )]
 
 mod pyyaml;
+mod straight;

@@ -1,4 +1,5 @@
-//! The composer: events to a graph of nodes, in which an alias and its anchor are one node.
+//! The composer: events to a graph of nodes, in which an alias and its anchor are one node. Most nodes are simple, and
+//! `straight` makes them without events.
 //!
 //! As in `PyYAML`, there are two passes: this one, and `construct`, which makes data of the graph. So
 //! a syntax error anywhere precedes any error of the data.
@@ -106,11 +107,16 @@ pub fn compose(bytes: &[u8]) -> Result<Document> {
 
 /// Reads the bytes of a file within limits.
 pub fn compose_within(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
-    document(bytes, limits).map_err(|error| slip::explain(error, bytes))
+    document(bytes, limits, true).map_err(|error| slip::explain(error, bytes))
 }
 
-fn document(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
-    let graph = NodeGraph::read(bytes, limits)?;
+/// Reads the bytes of a file as [`compose_within`] does, without the straight path: for the tests of that path.
+pub fn compose_generally(bytes: &[u8], limits: DocumentLimits) -> Result<Document> {
+    document(bytes, limits, false).map_err(|error| slip::explain(error, bytes))
+}
+
+fn document(bytes: &[u8], limits: DocumentLimits, straight: bool) -> Result<Document> {
+    let graph = NodeGraph::read(bytes, limits, straight)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), aliased: false, warnings: Vec::new() });
     };
@@ -202,8 +208,8 @@ struct AnchorTarget {
     size_and_height: Option<(usize, usize)>,
 }
 
-struct Composer<'a> {
-    events: Events<'a>,
+pub(super) struct Composer<'a> {
+    pub(super) events: Events<'a>,
     graph: NodeGraph<'a>,
     anchors: FxHashMap<&'a str, AnchorTarget>,
     /// The anchors of open collections, by the number of the collection.
@@ -212,6 +218,8 @@ struct Composer<'a> {
     /// The children of all open collections, one collection after the other.
     children: Vec<u32>,
     limits: DocumentLimits,
+    /// Whether the straight path is taken.
+    straight: bool,
 }
 
 pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
@@ -223,7 +231,7 @@ fn refuse(message: &str, span: Span) -> Error {
 }
 
 impl<'a> NodeGraph<'a> {
-    fn read(bytes: &'a [u8], limits: DocumentLimits) -> Result<NodeGraph<'a>> {
+    fn read(bytes: &'a [u8], limits: DocumentLimits, straight: bool) -> Result<NodeGraph<'a>> {
         // Inventories have a node for each 12 bytes. A file that is one long text must not reserve for all of it.
         let capacity = (bytes.len() / 12).min(1_000);
         let graph = NodeGraph {
@@ -241,6 +249,7 @@ impl<'a> NodeGraph<'a> {
             open: Vec::with_capacity(8),
             children: Vec::with_capacity(64),
             limits,
+            straight,
         };
         if composer.events.next()?.0 == Event::StreamEnd {
             return Ok(composer.graph);
@@ -266,6 +275,9 @@ impl<'a> NodeGraph<'a> {
 impl<'a> Composer<'a> {
     fn document(&mut self) -> Result<()> {
         loop {
+            if self.straight && self.events.parser.is_straight() {
+                self.straight()?;
+            }
             let (event, span) = self.events.next()?;
             match event {
                 Event::Alias { anchor } => self.alias(anchor, span)?,
@@ -289,7 +301,7 @@ impl<'a> Composer<'a> {
     }
 
     /// The tag of a plain scalar.
-    fn plain_tag(&self, text: &str) -> Tag {
+    pub(super) fn plain_tag(&self, text: &str) -> Tag {
         match resolve::implicit(text) {
             tag if tag == Tag::Merge || !self.limits.yaml12 => tag,
             _ => Tag::Plain12,
@@ -297,7 +309,7 @@ impl<'a> Composer<'a> {
     }
 
     #[inline]
-    fn scalar(
+    pub(super) fn scalar(
         &mut self,
         anchor: Option<&'a str>,
         tag: NodeTag,
@@ -355,7 +367,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Opens a collection.
-    fn collection(
+    pub(super) fn collection(
         &mut self,
         anchor: Option<&'a str>,
         tag: NodeTag,
@@ -375,7 +387,7 @@ impl<'a> Composer<'a> {
         Ok(())
     }
 
-    fn close(&mut self, span: Span) -> Result<()> {
+    pub(super) fn close(&mut self, span: Span) -> Result<()> {
         let Some(closed) = self.open.pop() else {
             return Err(refuse("unexpected end of a collection", span));
         };

@@ -81,7 +81,7 @@ pub fn site(line: u32, column: u32) -> Site {
 
 /// The events of one text.
 pub struct Events<'a> {
-    parser: Parser<'a>,
+    pub(super) parser: Parser<'a>,
     /// Without the byte order mark.
     text: &'a str,
     /// Bytes of the byte order mark before the text.
@@ -130,8 +130,12 @@ impl<'a> Events<'a> {
     /// The next event and its span. The start of the stream is not an event.
     pub(super) fn next(&mut self) -> Result<(Event<'a>, Span)> {
         let (event, start, end) = self.parsed().map_err(|problem| error(&problem, self.text))?;
+        Ok((event, self.span(start, end)))
+    }
+
+    pub(super) fn span(&self, start: Mark, end: Mark) -> Span {
         let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
-        Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
+        Span { start: offset(start), end: offset(end), line: start.line, column: start.column }
     }
 
     /// The next event with both marks, or libyaml's error.

@@ -19,6 +19,7 @@ mod scan;
 mod scan_scalar;
 mod scan_tag;
 mod slip;
+mod straight;
 pub mod sub_span;
 mod timestamp;
 

@@ -9,7 +9,7 @@ use super::scan::{Scanned, Scanner, TokenData};
 use super::slip;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     ImplicitDocumentStart,
     DocumentStart,
     DocumentContent,
@@ -34,11 +34,11 @@ enum State {
 }
 
 pub(super) struct Parser<'a> {
-    scanner: Scanner<'a>,
-    state: State,
-    states: Vec<State>,
+    pub(super) scanner: Scanner<'a>,
+    pub(super) state: State,
+    pub(super) states: Vec<State>,
     /// The start marks of the open collections.
-    marks: Vec<Mark>,
+    pub(super) marks: Vec<Mark>,
     /// Handles and their prefixes.
     tag_directives: FxHashMap<String, String>,
 }
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         Ok(marks)
     }
 
-    fn pop_state(&mut self) {
+    pub(super) fn pop_state(&mut self) {
         self.state = self.states.pop().unwrap_or(State::End);
     }
 

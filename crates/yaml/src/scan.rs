@@ -76,7 +76,7 @@ fn is_in_line(byte: u8) -> bool {
 }
 
 /// Maximum length of a key without `?`, in characters.
-const SIMPLE_KEY_LENGTH: u32 = 1024;
+pub(super) const SIMPLE_KEY_LENGTH: u32 = 1024;
 
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a str,
@@ -85,8 +85,8 @@ pub(super) struct Scanner<'a> {
     pub(super) simple_key_allowed: bool,
     /// The column of the innermost block collection, -1 outside of all.
     pub(super) indent: i64,
-    indents: Vec<i64>,
-    tokens: VecDeque<Token<'a>>,
+    pub(super) indents: Vec<i64>,
+    pub(super) tokens: VecDeque<Token<'a>>,
     /// Number of consumed tokens.
     tokens_parsed: usize,
     token_available: bool,
@@ -305,7 +305,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn starts_plain(&self, byte: u8) -> bool {
+    pub(super) fn starts_plain(&self, byte: u8) -> bool {
         match byte {
             b'-' => !self.is_blank(1),
             b'?' | b':' => self.flow_level == 0 && !self.is_blankz(1),
@@ -489,7 +489,7 @@ impl<'a> Scanner<'a> {
         self.fetch_indicator(TokenData::Value, 1)
     }
 
-    fn scan_to_next_token(&mut self) {
+    pub(super) fn scan_to_next_token(&mut self) {
         loop {
             // A tab must not be part of an indent.
             let tabs = self.flow_level > 0 || !self.simple_key_allowed;
