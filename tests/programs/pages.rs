@@ -282,7 +282,7 @@ fn the_commands_of_every_page_are_run() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(&docs).unwrap().to_str().unwrap();
             // `tests/python/test_language.py` runs those of the language.
-            let is_page = name.ends_with(".md") && name != "language.md";
+            let is_page = path.extension().is_some_and(|end| end == "md") && name != "language.md";
             if is_page && fs::read_to_string(&path).unwrap().contains("\n```console\n") {
                 assert!(include_str!("pages.rs").contains(&format!("\"{name}\"")), "no test runs {name}");
             }

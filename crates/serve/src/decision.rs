@@ -162,7 +162,9 @@ impl Decision {
 
     fn problems_of(&self, has: impl Fn(&str) -> bool) -> Vec<HeldNodes> {
         let mut problems = self.problems.clone();
-        problems.iter_mut().for_each(|held| held.nodes.retain(|node| has(node)));
+        for held in &mut problems {
+            held.nodes.retain(|node| has(node));
+        }
         problems.retain(|held| !held.nodes.is_empty());
         problems
     }

@@ -162,13 +162,13 @@ fn a_node_that_a_trial_would_mend_is_held_until_it_is_promoted() {
         let held = || inventory.delivery().unwrap().unwrap().held;
         let broken = held();
         assert_eq!((&*broken[0].nodes, &broken[0].revision), (&["n02".to_owned()][..], &None));
-        let revision = Some(inventory.delivery().unwrap().unwrap().tested);
+        let revision = inventory.delivery().unwrap().unwrap().tested;
         site.commit("site", "master", &[("nodes/n02.yml", "classes: [role]\n"), BREAKS[1]]);
         assert_eq!([value(&inventory, "n06", "a"), value(&inventory, "n07", "a")], ["2", "1"]);
-        assert_eq!(held()[0].revision, revision, "it is on trial");
+        assert_eq!(held()[0].revision.as_deref(), Some(&*revision), "it is on trial");
         inventory.end_trial(promote).unwrap();
         let text = reclass_serve::status::text(&reclass_serve::status::status(&inventory).unwrap());
-        assert_eq!(text.contains(&format!("{}: held for n02", revision.unwrap())), !promote, "{text}");
+        assert_eq!(text.contains(&format!("{revision}: held for n02")), !promote, "{text}");
         assert_eq!(text.contains("its trial was aborted"), !promote, "{text}");
         assert_eq!(held().is_empty(), promote);
     }
