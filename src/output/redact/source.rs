@@ -148,9 +148,12 @@ impl Redaction {
             block = block.filter(|key| !ends_block(line, *key));
             let pem = if in_pem { Some(0) } else { line.find("-----BEGIN ") };
             in_pem = pem.is_some() && !line.contains("-----END ");
-            let secret = if block.is_some() { Some(0) } else { self.secret_in(line) };
-            if secret.is_some() {
-                block = block.or_else(|| Some(line.len() - line.trim_start_matches(INDENT).len()));
+            let named = self.secret_in(line);
+            let secret = if block.is_some() { Some(0) } else { named };
+            if named.is_some() {
+                // In a block, a secret key that is less deep has no colon: its own block goes on.
+                let indent = line.len() - line.trim_start_matches(INDENT).len();
+                block = Some(block.map_or(indent, |key| key.min(indent)));
             }
             let all = (cover != Cover::Open).then(|| key_in(line).unwrap_or(0));
             let first = [pem, secret, all].into_iter().flatten().min();
@@ -316,6 +319,15 @@ mod tests {
             ("a: b\n=password:x\nopen: [\n", "a: b\n=password:***\nopen: [\n"),
             ("a: b\n-token=y\nopen: [\n", "a: b\n-token=***\nopen: [\n"),
             ("- secrets\n- a\nopen: [\n", "- secrets\n- a\nopen: [\n"),
+            // The same below a secret that is deeper.
+            (
+                "db:\n    password: x\n  secrets\n    a: y\n  open: [\n",
+                "db:\n    password: ***\n  ***\n    ***\n  open: [\n",
+            ),
+            (
+                "l:\n- token: |\n    x\npasswords\n  a: y\nopen: [\n",
+                "l:\n- token: ***\n    ***\n***\n  ***\nopen: [\n",
+            ),
             // A private key is hidden below any key.
             (
                 "tls: |\n-----BEGIN KEY-----\nA: b\n-----END KEY-----\nopen: [\n",
