@@ -220,6 +220,18 @@ fn a_request_without_an_end_takes_no_memory() {
 }
 
 #[test]
+fn who_does_not_know_the_address_holds_no_connection() {
+    let place = tempfile::tempdir().unwrap();
+    let explorer = Explorer::over(place.path());
+    for request in [STRANGER, "GET / HTTP/1.1\r\nHost: else\r\n\r\n"] {
+        let mut answer = String::new();
+        explorer.sent(request).read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 40"), "{answer}");
+        assert!(answer.to_lowercase().contains("\r\nconnection: close\r\n"), "{answer}");
+    }
+}
+
+#[test]
 fn idle_connections_are_closed_and_then_others_are_answered() {
     let place = tempfile::tempdir().unwrap();
     let mut explorer = Explorer::over(place.path());

@@ -107,12 +107,17 @@ type PageAnswer = (u16, &'static str, String);
 
 /// The response to a request. Only one with the right address is asked further.
 fn answer(request: &RequestHead<'_>, folder: &str, asks: &Sender<Ask>) -> Response {
-    let (status, kind, text) = refusal(request, folder).unwrap_or_else(|name| {
+    let asked = refusal(request, folder);
+    let is_refused = asked.is_ok();
+    let (status, kind, text) = asked.unwrap_or_else(|name| {
         let (reply, answer) = channel();
         let _ = asks.send((name, reply));
         answer.recv().unwrap_or((503, TEXT, "the server has ended".into()))
     });
-    Response::new(status)
+    let response = Response::new(status);
+    // Who does not know the address holds no connection.
+    let response = if is_refused { response.close() } else { response };
+    response
         .header("Content-Type", kind)
         .header("Cache-Control", "no-store")
         .header("Referrer-Policy", "no-referrer")
