@@ -229,6 +229,19 @@ fn equal_wrong_values_are_one_failure_however_many_there_are() {
 }
 
 #[test]
+fn failures_that_were_found_before_the_time_limit_are_listed() {
+    let (_folder, options) = numbered(1500);
+    for milliseconds in [1, 2, 4, 8, 16, 32, 64, 128] {
+        let time_limit = Some(Duration::from_millis(milliseconds));
+        let report = run(&options, TestQuestion { time_limit, ..TestQuestion::default() }).unwrap();
+        let failed = report.tests.iter().filter(|test| test.state == TestState::Failed);
+        for test in failed {
+            assert!(!test.failures.is_empty(), "{} nodes left: {test:?}", test.nodes_left);
+        }
+    }
+}
+
+#[test]
 fn the_time_limit_ends_a_run_and_every_form_says_so() {
     let (folder, options) = numbered(70);
     let own = "- {name: own, inventory: {parameters: {own: 1}}, expect: {own: 1, gone: 2}}\n";

@@ -1,7 +1,7 @@
 //! Runs tests: renders each node once for all tests that look at it, and groups the nodes with the same wrong
 //! value. Only wrong values are explained.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -52,6 +52,9 @@ impl Rendered<'_> {
 
 /// The most pairs of a test and a node whose outcome is in memory.
 const MOST_PAIRS: usize = 20_000;
+
+/// The least time for the explanations of failures after the end of a run.
+const LEAST_EXPLAINING: Duration = Duration::from_secs(1);
 
 /// The fewest nodes that are rendered in one go: all threads have work.
 const FEWEST_NODES: usize = 64;
@@ -141,6 +144,10 @@ pub(super) fn run(
     let groups: Vec<WrongGroup> = tallies.into_iter().flat_map(|tally| tally.groups).flatten().collect();
     let context = computation.context();
     let batches = runner.together(&groups);
+    // The failures that were found before the end are told too.
+    let more = question.time_limit.map(|limit| (limit / 10).max(LEAST_EXPLAINING));
+    let end = end.zip(more).map(|(end, more)| end.max(Instant::now()) + more);
+    let is_over = || end.is_some_and(|end| Instant::now() >= end);
     let explained = parallel::each(
         computation.settings.threads,
         &batches,
