@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::data::{ValuePlace, ValueTrace};
 use super::place::ValuePlaces;
 use super::references::Answered;
-use super::steps::Folded;
+use super::steps::{Folded, LayerStep};
 use reclass::parts::engine::{Computation, Layers, OtherNodes};
 use reclass::parts::evaluate::{Evaluator, Found, Mode, References, Root, Whnf, without};
 use reclass::parts::model::{MapSlot, Prefixes, Slot};
@@ -97,6 +97,11 @@ pub fn traces(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<ValueTrace> {
         explainer.visited.clear();
         explainer.history(&wanted.path)
     })
+}
+
+/// The effects of the layers on the values at several paths of one node.
+pub fn effects(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Vec<LayerStep>> {
+    each(of, wanted, &Secrets::none(), |explainer, wanted| explainer.steps_of(&wanted.path).0)
 }
 
 /// The places that set the values that references bring to several paths of the parameters of a node; `None` where the

@@ -40,7 +40,9 @@ pub use data::{
     MergeOptionTrace, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace,
 };
 use explainer::Explainer;
-pub use explainer::{Wanted, WantedPlaces, has_parameter, places, referenced, traces, values_without};
+pub use explainer::{
+    Wanted, WantedPlaces, effects, has_parameter, places, referenced, traces, values_without,
+};
 pub use leaves::{ExplainedLeaf, ExplainedLeaves, leaves};
 pub use parts::default_layer;
 pub use place::ValuePlaces;

@@ -360,7 +360,7 @@ impl<'a> Explainer<'a> {
     /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
     /// not merged: an item has the steps of the list, and one step of its own at the end. If one layer alone wrote
     /// the list, the item has its own step only.
-    fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
+    pub(super) fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
         let list = self.first_list(path).unwrap_or(path.len());
         (self.steps_in(path, list, true), list)
     }

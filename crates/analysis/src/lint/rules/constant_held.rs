@@ -1,13 +1,17 @@
+use std::collections::BTreeMap;
+use std::convert::identity;
+
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::explain::{Effect, LayerStep, ValuePlaces, Wanted, effects};
 use crate::lint::prelude::*;
 
 pub const RULE: Rule = Rule {
     id: "constant-held",
     level: Level::Warning,
     about: "A value is left out in every node, because a constant holds.",
-    text: "The rule reports a value that no node shows. It reports nothing if one node has the file without the constant, or if a layer between the two may replace a mapping around the constant.
+    text: "The rule reports a value that no node shows: `reclass explain` says `held` in all nodes that have the file. It reports nothing if one node has the file without the constant, or if a layer between the two replaces a mapping around the constant.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -23,23 +27,8 @@ strict_constant_parameters: false
     checks: &[Check::Inventory(check)],
 };
 
-/// A constant of a file.
-struct Constant<'a> {
-    file: &'a SurveyedFile,
-    id: FileId,
-    key: Prefixed,
-    path: String,
-    /// Number of layers before it, in the first node that uses it.
-    before: usize,
-}
-
-impl<'a> Constant<'a> {
-    fn new(linter: &Linter<'_>, file: &'a SurveyedFile, id: FileId, key: Prefixed) -> Self {
-        let path = join_path(&key.path, &linter.context.settings.delimiter);
-        let before = linter.survey.users(file).next().map_or(0, |node| node.layers_before(id).count());
-        Constant { file, id, key, path, before }
-    }
-}
+/// A constant, and a value that it keeps out.
+type KeptOut = (Origin, Origin);
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let is_error = linter.context.settings.strict_constant_parameters;
@@ -48,120 +37,70 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
-/// Reports the values that constants keep out, each with the first constant that does so. A constant that
-/// always follows another constant has no effect: values after both belong to the first.
+/// Reports the values that constants keep out of all nodes that have them, each with the constant that does so in the
+/// first node.
 fn check_section(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fault>) {
-    let keys = prefixed_keys(linter, section).into_iter().filter(|(.., key)| key.prefix.constant);
-    let mut constants: Vec<Constant<'_>> =
-        keys.map(|(file, id, key)| Constant::new(linter, file, id, key)).collect();
-    let paths: Vec<Vec<Key>> = constants.iter().map(|constant| constant.key.path.clone()).collect();
-    let paths = paths.iter().map(Vec::as_slice);
+    let constants: Vec<_> =
+        prefixed_keys(linter, section).into_iter().filter(|(.., key)| key.prefix.constant).collect();
+    let paths = constants.iter().map(|(.., key)| key.path.as_slice());
     let mentions = Mentions::of(linter, section, linter.survey.files.iter(), paths);
-    let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
-    constants.sort_by_key(|constant| constant.before);
-    for Constant { file, id, key, path, .. } in constants {
-        if all.contains(&(path.clone(), id)) {
-            continue;
-        }
+    let mut wanted: BTreeMap<usize, FxHashSet<&[Key]>> = BTreeMap::new();
+    for (file, id, key) in &constants {
         let mentioned = mentions.at(&key.path);
-        let mut gone = FxHashMap::default();
-        // Counts per layer after the constant the nodes in which it follows.
-        let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
-        let mut sizes: FxHashMap<usize, usize> = FxHashMap::default();
-        for node in linter.survey.users(file) {
-            *sizes.entry(node.kind).or_default() += 1;
+        let is_other = |layer: &Arc<Layer>| layer.file != *id && mentioned.contains(&layer.file);
+        let nodes = file.nodes.iter().filter(|at| linter.survey.nodes[**at].all_layers().any(is_other));
+        for node in nodes {
+            wanted.entry(*node).or_default().insert(&key.path);
         }
-        // The classes after it are those of its kind; its own file comes last.
-        let mut as_class: FxHashSet<usize> = FxHashSet::default();
-        for node in linter.survey.kinds(file) {
-            let (Ok(layers), Some(nodes)) = (&node.layers, sizes.remove(&node.kind)) else { continue };
-            let mut after = layers.linearization.layers().skip_while(|layer| layer.file != id);
-            if after.next().is_some() {
-                as_class.insert(node.kind);
-                let after = after.filter(|layer| mentioned.contains(&layer.file));
-                after.for_each(|layer| behind.entry(layer.file).or_insert((layer, 0)).1 += nodes);
+    }
+    let export = section == MergedSection::Exports;
+    let one = |path: &[Key]| Wanted { path: path.to_vec(), export, items: Vec::new() };
+    let nodes: Vec<(&Surveyed, Vec<Wanted>)> = wanted
+        .into_iter()
+        .map(|(node, paths)| (&linter.survey.nodes[node], paths.into_iter().map(one).collect()))
+        .collect();
+    let left_out = linter.context.each_node(&nodes, identity, |computation, (node, wanted)| {
+        let Ok(layers) = &node.layers else { return Vec::new() };
+        let effects = effects(&ValuePlaces::new(computation, layers), wanted);
+        wanted.iter().zip(effects).map(|(one, steps)| values_left_out(&one.path, &steps)).collect()
+    });
+    // Each with its number of nodes, by the path and the file of the value.
+    let mut all: IndexMap<(&[Key], FileId), (KeptOut, usize), FxBuildHasher> = IndexMap::default();
+    for ((_, wanted), left_out) in nodes.iter().zip(left_out) {
+        for (Wanted { path, .. }, values) in wanted.iter().zip(left_out) {
+            for (file, kept_out) in values {
+                all.entry((path, file)).or_insert((kept_out, 0)).1 += 1;
             }
         }
-        let users = linter.survey.users(file).filter(|node| as_class.contains(&node.kind));
-        let own = users.filter_map(|node| Some(&node.layers.as_ref().ok()?.layer));
-        for layer in own.filter(|layer| mentioned.contains(&layer.file)) {
-            behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
-        }
-        for (layer, nodes) in behind.into_values() {
-            let map = linter.settled(section, layer);
-            let Some(origin) = has(&map, &key.path) else { continue };
-            let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
-            if has_it.is_none_or(|file| file.nodes.len() != nodes)
-                || !always_holds(linter, section, mentioned, (layer.file, id), &key.path, &mut gone)
-                || !all.insert((path.clone(), layer.file))
-            {
-                continue;
-            }
-            let value = match &key.slot {
-                Slot::Value(value, _) => Some(value),
-                _ => None,
-            };
-            if value.is_some() && value_at(&map, &key.path) == value {
-                continue;
-            }
+    }
+    for ((path, file), ((constant, value), nodes)) in all {
+        if linter.survey.file(file).is_some_and(|file| file.nodes.len() == nodes) {
+            let path = join_path(path, &linter.context.settings.delimiter);
             let message = format!("{} is left out: it is a constant", section.named(&path));
-            let fault = linter.about(RULE.id, message, origin, path.clone(), section);
-            found.push(fault.note("the constant is set here", linter.site(key.origin)));
+            let fault = linter.about(RULE.id, message, value, path, section);
+            found.push(fault.note("the constant is set here", linter.site(constant)));
         }
     }
 }
 
-/// Whether in all users of a file the other file comes before it, and the constant of the other file stays in
-/// effect until then. `gone` caches per file whether it may remove the constant.
-fn always_holds(
-    linter: &Linter<'_>,
-    section: MergedSection,
-    mentioned: &FxHashSet<FileId>,
-    (file, other): (FileId, FileId),
-    path: &[Key],
-    gone: &mut FxHashMap<FileId, bool>,
-) -> bool {
-    let Some(surveyed) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
-    linter.survey.kinds(surveyed).all(|node| {
-        for layer in node.all_layers().skip_while(|layer| layer.file != other) {
-            let is_own = layer.file == other;
-            let lost = || {
-                mentioned.contains(&layer.file) && may_replace(&linter.settled(section, layer), path, is_own)
+/// The values that the constant at a path keeps out, by their files.
+fn values_left_out(path: &[Key], steps: &[LayerStep]) -> BTreeMap<FileId, KeptOut> {
+    let (mut constant, mut left_out) = (None, BTreeMap::new());
+    for LayerStep { source, effect, .. } in steps {
+        // A value above the path concerns more than the path.
+        let is_here = source.depth == path.len();
+        if *effect != Effect::Ignored {
+            constant = Some(&source.slot).filter(|_| source.prefix.constant && is_here);
+        } else if let Some(constant) = constant.filter(|_| is_here) {
+            let (set, value) = (constant.origin(), source.slot.origin());
+            let repeats = match (constant, &source.slot) {
+                (Slot::Value(constant, _), Slot::Value(value, _)) => constant == value,
+                _ => false,
             };
-            if *gone.entry(layer.file).or_insert_with(lost) {
-                return false;
-            }
-            if layer.file == file {
-                return !is_own;
+            if !repeats && set.file != value.file {
+                left_out.insert(value.file, (set, value));
             }
         }
-        false
-    })
-}
-
-/// Whether a map may replace a container of the path and its content: with a value that is not a mapping, or
-/// with a `~`. In the file `of_constant` the `~` comes before the constant, so it does not remove it.
-fn may_replace(map: &MapSlot, path: &[Key], of_constant: bool) -> bool {
-    let Some((first, rest)) = path.split_first() else { return false };
-    let Some(mut slot) = map.entries.get(first).filter(|_| !rest.is_empty()) else { return false };
-    if let Slot::Stack(stack) = slot
-        && let [only] = stack.entries.as_slice()
-        && (of_constant || !only.prefix.overrides)
-    {
-        slot = &only.slot;
     }
-    match slot {
-        Slot::Map(inner) => may_replace(inner, rest, of_constant),
-        _ => true,
-    }
-}
-
-/// The value that a map writes at a path, if it is a plain value.
-fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
-    let (first, rest) = path.split_first()?;
-    match alone(map.entries.get(first)?)?.0 {
-        Slot::Value(value, _) if rest.is_empty() => Some(value),
-        Slot::Map(inner) => value_at(inner, rest),
-        _ => None,
-    }
+    left_out
 }
