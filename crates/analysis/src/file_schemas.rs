@@ -17,7 +17,6 @@ pub fn file_schema(name: &str) -> Option<Value> {
     }
 }
 
-/// Keywords in their order.
 type Keywords = Vec<(&'static str, Value)>;
 
 fn map(keywords: Keywords) -> Value {

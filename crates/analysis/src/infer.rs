@@ -176,9 +176,7 @@ struct ObservedValues {
     /// The JSON types, in the order in which schemas name them.
     types: BTreeSet<&'static str>,
     mappings: usize,
-    /// The values at the keys of the mappings.
     keys: IndexMap<String, ObservedValues>,
-    /// The items of the lists.
     items: Option<Box<ObservedValues>>,
     texts: usize,
     /// Distinct texts, one more than an `enum` may have.

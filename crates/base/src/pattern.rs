@@ -14,7 +14,6 @@ pub struct Glob {
     tokens: Vec<GlobToken>,
 }
 
-/// One element of a glob.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum GlobToken {
     /// `*`

@@ -13,7 +13,6 @@ use reclass::error::{Fault, Kind, Result};
 use reclass::settings::{SettingRow, Shape, TABLE, parse_bool};
 use reclass::value::{Map, Value};
 
-/// The effect of a flag on its setting.
 #[derive(Clone, Copy)]
 enum FlagEffect {
     /// Takes a value with this placeholder.

@@ -383,7 +383,6 @@ fn refuse_to_reveal(inventory: &Inventory, path: &str, keys: &[Text], new: &str)
     ))
 }
 
-/// The places of a key in one file.
 struct FileKeys<'a> {
     text: &'a str,
     prefixes: &'a Prefixes,

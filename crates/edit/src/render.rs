@@ -155,7 +155,6 @@ fn flow_map(map: &Map) -> Result<String, Refusal> {
     Ok(format!("{{{}}}", entries.join(", ")))
 }
 
-/// An entry of a flow mapping.
 pub(super) fn flow_entry(key: &Value, value: &Value) -> Result<String, Refusal> {
     Ok(format!("{}: {}", scalar(key, true, QuoteStyle::Needed)?, flow(value, QuoteStyle::Needed)?))
 }

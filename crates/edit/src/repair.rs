@@ -40,7 +40,6 @@ enum RepairKind {
     Remove,
 }
 
-/// A repair of one finding.
 #[derive(Clone, PartialEq, Debug)]
 struct Repair {
     kind: RepairKind,

@@ -60,7 +60,6 @@ pub(super) struct EntryLocation<'p> {
 }
 
 impl<'p> EntryLocation<'p> {
-    /// The entries with the key.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'p OutlineEntry> {
         self.found.iter().map(|at| &self.pairs[*at])
     }

@@ -43,7 +43,6 @@ const SCRIPT: &str = include_str!("explorer.js");
 /// The script of a page that a server shows.
 const LIVE: &str = include_str!("../explorer/live.js");
 
-/// The styles.
 const STYLE: &str = include_str!("../explorer/style.css");
 
 /// Facts that are not in the inventory.
@@ -109,7 +108,6 @@ struct Kind {
     included: Vec<(usize, i64)>,
 }
 
-/// A node.
 #[derive(Serialize)]
 struct PageNode {
     kind: Option<usize>,
@@ -431,7 +429,6 @@ impl Maker<'_> {
         (sets, references)
     }
 
-    /// The values that a file sets.
     fn sets(&self, tables: &mut Tables, layer: &Layer) -> SetValues {
         let prefixes = Prefixes::new(self.computation.settings);
         let redaction = self.redaction.within(layer);
@@ -488,7 +485,6 @@ impl Maker<'_> {
         rows
     }
 
-    /// The references in a file.
     fn references(&self, tables: &mut Tables, layer: &Layer) -> Vec<PageReference> {
         let computation = self.computation;
         let prefixes = Prefixes::new(computation.settings);
@@ -528,7 +524,6 @@ impl Maker<'_> {
     }
 }
 
-/// The leaves of one node.
 fn node_leaves(computation: &Computation<'_>, node: &Surveyed, redaction: &Redaction) -> NodeLeaves {
     let Ok(layers) = &node.layers else {
         return NodeLeaves { faults: node_faults(computation, node), ..NodeLeaves::default() };

@@ -8,7 +8,6 @@ use indexmap::{IndexMap, IndexSet};
 use reclass_analysis::inclusions::{FileKind, Graph};
 use reclass_base::error::inert;
 
-/// The name of a file.
 type Name<'g> = (FileKind, &'g str);
 
 /// Numbers of all vertices, and the arrows between them, each once.

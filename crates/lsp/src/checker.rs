@@ -63,7 +63,6 @@ pub fn subtract(known: Option<&KnownFindings>, findings: &mut Vec<Finding>) {
 struct Checking {
     /// An error if the settings cannot be read.
     found: Result<FoundInventory>,
-    /// The inventory of these options.
     inventory: Option<(Inventory, Map)>,
     buffers: BTreeMap<PathBuf, Arc<str>>,
     /// The texts that changed since the last check.

@@ -790,7 +790,6 @@ impl Server<'_> {
     }
 }
 
-/// Whether a message cancels a request.
 fn cancels(message: &Message, id: &RequestId) -> bool {
     let Message::Notification(told) = message else { return false };
     let named = || serde_json::from_value::<RequestId>(told.params["id"].clone());

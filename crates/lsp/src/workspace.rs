@@ -42,7 +42,6 @@ pub struct Workspace {
     pub generation: u64,
     /// The folders of its nodes and classes.
     roots: Vec<PathBuf>,
-    /// The folders of its schemas.
     schemas: Vec<PathBuf>,
 }
 

@@ -8,7 +8,6 @@ use reclass_base::value::{Text, Value};
 /// The nodes that get new commits first.
 #[derive(Debug)]
 pub(super) struct Canary {
-    /// The glob with its text.
     glob: Option<(Glob, Text)>,
     /// The share of all nodes in hundredths of a percent.
     share: u64,

@@ -107,7 +107,6 @@ impl Decision {
         self.commits.first().unwrap_or(&self.tested)
     }
 
-    /// The commits that a node gets.
     pub(super) fn commits_of(&self, node: &str) -> &Arc<Heads> {
         if self.trial.as_ref().is_some_and(|trial| trial.has(node)) {
             return &self.tested;

@@ -39,7 +39,6 @@ impl Registry {
         Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() }
     }
 
-    /// The registry of this process.
     fn current() -> &'static Registry {
         static FIRST: OnceBox<Registry> = OnceBox::new();
         let process = std::process::id();

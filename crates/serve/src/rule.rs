@@ -37,7 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// And as many times as long as the last test took.
 const TESTS: u32 = 3;
 
-/// The rule of an inventory.
 #[derive(Debug)]
 pub(super) struct ServeRule {
     /// The key of its decision in the record: the trees, and the settings.
@@ -86,7 +85,6 @@ struct KnownDecision {
     instead: Option<Decision>,
 }
 
-/// The states of a decision.
 pub(super) struct DecidedStates {
     pub states: Vec<(Arc<Inventory>, Vec<Text>)>,
     pub decision: Arc<Decision>,

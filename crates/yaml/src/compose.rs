@@ -189,7 +189,6 @@ pub(super) enum GraphContent<'a> {
     Mapping(Range<usize>),
 }
 
-/// An open collection.
 struct OpenCollection {
     index: u32,
     /// The index of its first child in [`Composer::children`].
@@ -201,7 +200,6 @@ struct OpenCollection {
     height: usize,
 }
 
-/// The node of an anchor.
 struct AnchorTarget {
     index: u32,
     /// Size and height; `None` while the collection is open.

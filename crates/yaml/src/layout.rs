@@ -23,7 +23,6 @@ pub(super) enum NodeContext {
     Entry,
 }
 
-/// A scalar to write.
 #[derive(Clone, Copy)]
 pub(super) struct ScalarText<'a> {
     pub(super) text: &'a str,

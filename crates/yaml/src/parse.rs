@@ -43,7 +43,6 @@ pub(super) struct Parser<'a> {
     tag_directives: FxHashMap<String, String>,
 }
 
-/// An event with its two marks.
 type ParsedEvent<'a> = Scanned<(Event<'a>, Mark, Mark)>;
 
 #[expect(clippy::unnecessary_wraps, reason = "the last step of many states")]
@@ -297,7 +296,6 @@ impl<'a> Parser<'a> {
         Ok((event, start, token_end))
     }
 
-    /// The full tag of a handle and a suffix.
     fn full_tag(&self, handle: &str, suffix: String, start: Mark, mark: Mark) -> Scanned<String> {
         if handle.is_empty() {
             return Ok(suffix);

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use super::events::{Mark, SyntaxProblem};
 use super::slip;
 
-/// A token and its position.
 #[derive(Debug)]
 pub(super) struct Token<'a> {
     pub(super) data: TokenData<'a>,

@@ -44,7 +44,6 @@ pub(super) fn in_form(value: &Value, form: OldForm) -> Value {
     }
 }
 
-/// The value in this form.
 pub(super) fn normal(value: &Value, form: OldForm) -> Value {
     let is_json = form != OldForm::Yaml;
     match value {

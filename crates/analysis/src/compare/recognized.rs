@@ -247,7 +247,6 @@ fn of_other_node(change: &NodeChange, trace: &ValueTrace) -> Option<Cause> {
     (is_lost && old.len() > new.len() && first.prefix.contains('~')).then_some(Cause::OtherNodesItem)
 }
 
-/// The causes that are known of a node.
 struct KnownCauses<'k> {
     mapped: &'k Mapped,
     /// By the path of a changed parameter.

@@ -19,7 +19,6 @@ pub(super) type Explained = BTreeMap<Cause, NodeDifference>;
 
 /// A comparison at work.
 pub(super) struct Comparing<'a> {
-    /// The options of the inventory.
     options: &'a Map,
     /// The state whose commits are compared.
     state: Option<&'a Inventory>,

@@ -155,7 +155,6 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Adds the changes of a node.
     pub(super) fn take(&mut self, node: &Text, changes: Vec<NodeChange>) {
         let mut before: FxHashMap<Sameness, usize> = FxHashMap::default();
         for change in changes.into_iter().flat_map(NodeChange::split) {

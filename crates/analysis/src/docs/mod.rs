@@ -189,7 +189,6 @@ impl<'a> Documenter<'a> {
         later
     }
 
-    /// The files of the nodes of a class.
     fn node_files(&self, class: &SurveyedFile) -> impl Iterator<Item = usize> {
         let own = self.survey.users(class).filter_map(|node| node.files().next());
         own.filter_map(|file| self.numbers.get(&file)).copied()

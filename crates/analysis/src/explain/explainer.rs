@@ -41,11 +41,9 @@ pub struct Explainer<'a> {
     pub(super) answered: FxHashMap<usize, Answered>,
     /// The lists of layers as they are written, by their address, with what holds them there. Each item has them again.
     pub(super) lists: FxHashMap<usize, (Slot, Value)>,
-    /// The remaining budget.
     pub(super) budget: Budget,
 }
 
-/// One section of a node.
 pub(super) struct ExplainedSection {
     pub(super) merged: Arc<MapSlot>,
     /// The effects of the layers, once they were needed.

@@ -145,7 +145,6 @@ struct Descent<'p> {
     steps: Vec<LayerStep>,
     /// Whether the path has a value now.
     has_value: bool,
-    /// That value.
     value: Option<Found>,
 }
 
@@ -438,7 +437,6 @@ impl<'a> Explainer<'a> {
         Some(LayerStep { source, effect, setting: None, counts, after: None, declared: None })
     }
 
-    /// A slot as it is written.
     fn written(&mut self, slot: &Slot) -> Value {
         let Slot::List(list) = slot else { return written(slot, &self.prefixes) };
         let all = self.lists.entry(Arc::as_ptr(list) as usize);

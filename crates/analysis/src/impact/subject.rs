@@ -117,7 +117,6 @@ fn text(computation: &Computation<'_>, file: &str, selection: &MarkedValues<'_>)
     Some((file.to_owned(), marked(&text, selection, computation.settings)?))
 }
 
-/// The classes that match a glob.
 fn classes(computation: &Computation<'_>, glob: &str) -> Result<SubjectTexts> {
     let (survey, glob) = (Survey::of(computation), Glob::new(glob));
     let files = survey.files.iter().filter(|file| file.is_class && glob.matches(&file.name));
@@ -134,7 +133,6 @@ fn readable(files: &[&SurveyedFile]) -> Result<()> {
     files.iter().try_for_each(|file| file.layer.as_ref().map(drop).map_err(Clone::clone))
 }
 
-/// Whole files.
 fn whole(computation: &Computation<'_>, survey: &Survey, files: &[&SurveyedFile]) -> SubjectTexts {
     let users = files.iter().flat_map(|file| survey.users(file)).map(|node| node.name.clone()).collect();
     let text = |file: &&SurveyedFile| text(computation, &file.path, &MarkedValues::All);

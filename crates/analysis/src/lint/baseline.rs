@@ -44,7 +44,6 @@ struct CountedEntry {
     count: usize,
 }
 
-/// The content of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BaselineFile {
@@ -132,7 +131,6 @@ impl Baseline {
     }
 }
 
-/// The setting that names a baseline.
 const SETTING: &str = "lint_baseline";
 /// Maximum size in bytes of a baseline.
 const LARGEST: usize = 64 * 1024 * 1024;

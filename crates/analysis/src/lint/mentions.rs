@@ -40,7 +40,6 @@ impl<'p> Mentions<'p> {
     }
 }
 
-/// The paths by their keys.
 struct PathTree<'p> {
     branches: Vec<PathBranch<'p>>,
 }
@@ -51,7 +50,6 @@ struct PathBranch<'p> {
     below: FxHashMap<&'p Key, usize>,
     /// The path that ends here.
     path: Option<&'p [Key]>,
-    /// The files that mention it.
     files: FxHashSet<FileId>,
 }
 

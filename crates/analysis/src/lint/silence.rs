@@ -52,7 +52,6 @@ impl FileSilence {
     }
 }
 
-/// The scope of a comment.
 struct Comment {
     /// The line; `None` for the whole file.
     line: Option<u32>,

@@ -243,7 +243,6 @@ fn properties_of(pointer: &str) -> Vec<String> {
     names
 }
 
-/// The value of a parameter, with its keys.
 pub(super) fn value_at<'v>(parameters: &'v Value, names: &[String]) -> Option<(Vec<Key>, &'v Value)> {
     let mut keys = Vec::with_capacity(names.len());
     let mut value = parameters;

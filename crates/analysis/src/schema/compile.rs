@@ -20,7 +20,6 @@ use reclass_base::secrets::Secrets;
 use reclass_base::settings::Settings;
 use reclass_base::stack::grow;
 
-/// The schema of one parameter.
 #[derive(Debug)]
 pub(super) struct ParameterSchema {
     /// The keys of the parameter.

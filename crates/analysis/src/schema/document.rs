@@ -16,7 +16,6 @@ use reclass_base::source::Site;
 use reclass_yaml::compose::{Data, Document, DocumentLimits, Node, compose_within};
 use reclass_yaml::to_value;
 
-/// A schema as it is written.
 #[derive(Debug)]
 pub(super) struct SchemaDocument {
     /// Its path, as messages show it.

@@ -333,7 +333,6 @@ pub(super) fn names<'e>(error: &'e ValidationError<'_, '_>) -> impl Iterator<Ite
     })
 }
 
-/// A part of a value.
 pub(super) fn part<'v>(value: &'v Json, name: &str) -> Option<&'v Json> {
     match value {
         Json::Object(map) => map.get(name),

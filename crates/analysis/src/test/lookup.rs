@@ -8,7 +8,6 @@ use reclass_base::pystr;
 use reclass_base::similar::SearchCost;
 use reclass_base::value::{Key, Map, Text, Value};
 
-/// A part of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AnswerPart {
     Parameters,

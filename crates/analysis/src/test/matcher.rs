@@ -12,7 +12,6 @@ use reclass_base::value::{Key, Map, Text, Value};
 pub(super) const MATCHERS: [&str; 10] =
     ["equal", "contains", "min", "max", "matches", "type", "absent", "one_of", "same_as", "snapshot"];
 
-/// The names of types.
 pub(super) const TYPES: [&str; 11] = [
     "string",
     "number",

@@ -19,7 +19,6 @@ use reclass_base::value::{Text, Value};
 use reclass_yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_within};
 use reclass_yaml::to_value;
 
-/// A file of tests, read.
 #[derive(Debug)]
 pub(super) struct TestFile {
     pub path: PathBuf,
@@ -27,7 +26,6 @@ pub(super) struct TestFile {
     bytes: Vec<u8>,
 }
 
-/// A test as it is written.
 #[derive(Debug)]
 pub(super) struct TestCase {
     pub name: String,
@@ -55,7 +53,6 @@ pub(super) enum Goal {
     Values(Vec<PathCheck>),
 }
 
-/// The expectation of one path.
 #[derive(Debug)]
 pub(super) struct PathCheck {
     /// The path as written, and split.
@@ -151,7 +148,6 @@ struct Reader<'a> {
     document: &'a Document,
 }
 
-/// The keys of a test.
 const KEYS: [&str; 5] = ["name", "node", "inventory", "expect", "error"];
 
 /// The sections of a node of a test's own.

@@ -38,7 +38,6 @@ enum Rendered<'t> {
 }
 
 impl Rendered<'_> {
-    /// The name of the node, and its tests.
     fn node_and_tests(&self) -> Option<(&Text, &[usize])> {
         match self {
             Rendered::Known(name, tests) => Some((name, tests)),
@@ -525,7 +524,6 @@ impl Runner<'_> {
         batches.into_values().collect()
     }
 
-    /// The failures of groups of one answer.
     fn failures(&self, renderer: &Renderer<'_>, groups: &[(usize, &WrongGroup)]) -> Vec<Option<TestFailure>> {
         let missed = groups.iter().enumerate().filter_map(|(at, (_, group))| match &group.wrong {
             Wrong::Value(miss) => Some((at, miss, self.check(group)?.value.part)),
@@ -570,7 +568,6 @@ impl Runner<'_> {
         groups.iter().zip(seen).map(|((_, group), seen)| self.failure(group, seen)).collect()
     }
 
-    /// The check of a group.
     fn check(&self, group: &WrongGroup) -> Option<&PathCheck> {
         match self.all.get(group.test) {
             Some(Ok(TestCase { goal: Goal::Values(checks), .. })) => checks.get(group.check),

@@ -260,7 +260,6 @@ impl Line {
         rest.try_get_one::<String>(name).ok().flatten().cloned()
     }
 
-    /// The options of the line.
     fn options(&self) -> Result<Map> {
         let mut options = self.defaults.clone();
         if let Some(matches) = self.matches() {

@@ -145,7 +145,6 @@ const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// The pages of the server.
 struct Pages<'a> {
     question: &'a OpenInvocation<'a>,
     nodes: Vec<String>,
@@ -153,7 +152,6 @@ struct Pages<'a> {
     state: Option<PageState>,
     /// How many states there were.
     number: u64,
-    /// The last page.
     page: String,
 }
 

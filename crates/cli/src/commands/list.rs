@@ -16,7 +16,6 @@ use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, man
 use crate::manual_page::{Example, Manual};
 use crate::screen::{self, CELL};
 
-/// A listing verb.
 const fn verb(
     name: &'static str,
     about: &'static str,

@@ -53,7 +53,6 @@ fn values(place: &Cursor<'_>, path: &str) -> Vec<Location> {
     rows.iter().filter_map(|row| at(place, row.site.as_ref()?)).collect()
 }
 
-/// The queries of an export.
 fn queries(place: &Cursor<'_>, path: &str) -> Vec<Location> {
     let found = list::queries_of_export(&place.workspace.inventory, path).unwrap_or_default();
     found.iter().filter_map(|site| at(place, site)).collect()

@@ -296,7 +296,6 @@ mod tests {
     use super::*;
     use reclass_base::value::Map;
 
-    /// The thing at the mark `$0`.
     fn at_mark(text: &str) -> Option<Item> {
         let offset = text.find("$0").expect("a mark");
         let text = text.replacen("$0", "", 1);

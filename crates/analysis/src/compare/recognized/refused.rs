@@ -10,7 +10,6 @@ use reclass_base::error::{Fault, Kind};
 use reclass_base::settings::Settings;
 use reclass_base::value::Key;
 
-/// The cause of an old refusal.
 pub(super) fn cause(info: &NodeInfo, layers: &Layers, settings: &Settings, form: OldForm) -> Option<Cause> {
     let is_duplicate = |fault: &Fault| matches!(fault.kind, Kind::DuplicateKey { .. });
     let is_group =
