@@ -287,27 +287,31 @@ impl ServeRule {
         }
         let lock = match &known.watch {
             Some(_) => None,
-            None => match self.testers.lock(Duration::ZERO) {
-                Ok(Some(lock)) => Some(lock),
-                // Another process tests, or nobody can.
-                Ok(None) | Err(_) => Some(self.deputy(&mut known, decision)?),
-            },
+            None => self.testers.lock(Duration::ZERO).ok().flatten(),
+        };
+        let role = match lock {
+            // Another process tests, or nobody can.
+            None if known.watch.is_none() => self.deputy(&mut known, decision)?,
+            lock => Role { rule: self, _lock: lock },
         };
         known.is_testing = true;
-        Some(Role { rule: self, _lock: lock })
+        Some(role)
     }
 
-    /// The right to test in place of a process that does not come to an end.
-    fn deputy(&self, known: &mut ServeMemory, decision: &Decision) -> Option<FetchLock> {
+    /// The right to test in place of a process that does not come to an end: first of one other process, and after
+    /// as long again of any.
+    fn deputy(&self, known: &mut ServeMemory, decision: &Decision) -> Option<Role<'_>> {
         // Commits that come meanwhile wait no shorter.
         let since = match &known.waiting {
             Some((tested, since)) if *tested == decision.tested => *since,
             _ => known.waiting.insert((decision.tested.clone(), Instant::now())).1,
         };
-        if since.elapsed() < PATIENCE.max(decision.took.saturating_mul(TESTS)) {
+        let (waited, wait) = (since.elapsed(), PATIENCE.max(decision.took.saturating_mul(TESTS)));
+        if waited < wait {
             return None;
         }
-        self.deputies.lock(Duration::ZERO).ok().flatten()
+        let lock = self.deputies.lock(Duration::ZERO).ok().flatten();
+        (lock.is_some() || waited >= wait.saturating_mul(2)).then(|| Role { rule: self, _lock: lock })
     }
 
     /// The last decision about the same trees by a process with other settings.

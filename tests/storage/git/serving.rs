@@ -595,6 +595,28 @@ fn a_warm_pillar_takes_the_lock_of_its_state_once() {
 }
 
 #[test]
+fn a_deputy_that_does_nothing_holds_a_commit_no_longer() {
+    let site = site();
+    let yaml = options("serve: tested");
+    let (stuck, worker) = (serve(&site, &yaml), serve(&site, &yaml));
+    assert!(stuck.watch());
+    served(&worker);
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let folder = site.path("lock");
+    let role = std::fs::read_dir(&folder).unwrap().map(name).find_map(|name| {
+        let role = name.strip_prefix("reclass-serve-")?.strip_suffix("-test")?;
+        Some(format!("reclass-serve-{role}-deputy"))
+    });
+    let deputy = std::fs::File::create(folder.join(role.unwrap())).unwrap();
+    deputy.lock().unwrap();
+    site.commit("site", "master", &[BREAKS[1]]);
+    while pillar(&worker, "n07") == "1" {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    assert_eq!(pillar(&worker, "n07"), "2");
+}
+
+#[test]
 fn another_process_tests_a_commit_that_has_waited_for_a_tester_that_does_nothing() {
     let site = site();
     let yaml = options("serve: tested");
