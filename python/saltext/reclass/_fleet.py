@@ -110,7 +110,7 @@ def remember_drift(opts: Mapping[str, Any], source: str, minions: int) -> None:
 
     cache = salt.cache.factory(opts)
     known = _drifts(cache)
-    now = {"drift_minions": minions, "drift_timestamp_seconds": round(time.time())}
+    now = {"drift_minions": minions, "drift_timestamp_seconds": int(time.time())}
     cache.store("reclass", "drift", {**known, source: now})
 
 
