@@ -43,6 +43,8 @@ class Decision:
     tested: Commit
     others: frozenset[tuple[str, Commit]] = frozenset()
     held: frozenset[str] = frozenset()
+    earlier: frozenset[str] = frozenset()
+    """Nodes that keep an earlier commit than most, and that this one would mend."""
     is_first: bool = False
     first: frozenset[str] = frozenset()
     trial: frozenset[str] | None = None
@@ -55,6 +57,9 @@ class Decision:
     @cached_property
     def _others(self) -> dict[str, Commit]:
         return dict(self.others)
+
+    def all_held(self) -> list[str]:
+        return sorted(node for node in self.held | self.earlier if self.of(node) is not self.tested)
 
     def in_use(self) -> set[Commit]:
         return {self.most, *self._others.values(), *([] if self.trial is None else [self.tested])}
@@ -94,7 +99,9 @@ def decided(rule: Rule, before: Decision | None, new: Commit) -> Decision | None
     else:
         return before
     held = frozenset(broken)
-    refused = replace(base, tested=new, held=held, is_first=False, first=frozenset(), distrusted=False)
+    earlier = frozenset(node for node in base.all_held() if base.of(node) is not base.most) - held
+    refused = replace(base, tested=new, held=held, earlier=earlier, is_first=False)
+    refused = replace(refused, first=frozenset(), distrusted=False)
     names = sorted({*new.nodes, *dict(base.others), *broken})
     gets = {node: base.of(node) if node in broken else new for node in names}
     counts = {new: 0}
@@ -140,11 +147,7 @@ def _of_node(commit: Commit, door: str, node: str) -> Any:
 
 
 def _metrics(state: Decision, *_: Any) -> list[int]:
-    return [int(state.tested not in state.in_use()), len(state.held)]
-
-
-def _refused(state: Decision) -> bool:
-    return bool(state.held) and state.tested not in state.in_use()
+    return [int(state.tested not in state.in_use()), len(state.all_held())]
 
 
 def _state(state: Decision, *_: Any) -> str:
@@ -152,14 +155,14 @@ def _state(state: Decision, *_: Any) -> str:
 
 
 def _validate(state: Decision, *_: Any) -> dict[str, str]:
-    return {node: _verdict(state, node) for node in state.most.nodes}
+    return {node: _verdict(state, node) for node in _nodes(state)}
 
 
 def _verdict(state: Decision, node: str) -> str:
     answer = _of_node(state.of(node), "pillar", node)
     if isinstance(answer, dict):
         return str(answer["error"])
-    return "held" if node in state.held else ""
+    return "held" if node in state.all_held() else ""
 
 
 def _failing(state: Decision, names: Iterable[str]) -> list[str]:
@@ -172,12 +175,12 @@ def _nodes(state: Decision) -> list[str]:
 
 
 def _look(state: Decision, head: Commit, _: Any) -> dict[str, Any]:
-    delivery, nodes = _delivery(state, head), state.most.nodes
+    delivery, nodes = _delivery(state, head), _nodes(state)
     return {
         "revision": _state(state),
         "nodes": len(nodes),
         "failing": len(_failing(state, nodes)),
-        **({"refused": delivery["tested"]} if _refused(state) else {}),
+        **({} if delivery["is_served"] else {"refused": delivery["tested"]}),
         **{name: delivery[name] for name in ("held", "trial")},
     }
 
@@ -189,9 +192,9 @@ def _status(state: Decision, head: Commit, _: Any) -> dict[str, Any]:
 
 def _check(state: Decision, _: Commit, canary: str | None) -> dict[str, Any]:
     return {
-        "held": sorted(state.held),
+        "held": state.all_held(),
         "first": sorted(state.first),
-        "none": _refused(state),
+        "none": bool(state.held) and state.tested not in state.in_use(),
         "trial": None if state.trial is None else len(state.trial),
         "alone": state.is_first,
         "aborted": not state.held and state.tested not in state.in_use(),
@@ -209,7 +212,7 @@ def _delivery(state: Decision, head: Commit, *_: Any) -> dict[str, Any]:
         "tested": state.tested.name(other),
         "served": state.most.name(state.tested if is_served else state.most),
         "is_served": is_served,
-        "held": sorted(state.held),
+        "held": state.all_held(),
         "is_first": state.is_first,
         "first": sorted(state.first),
         "trial": None if state.trial is None else sorted(state.trial),

@@ -119,6 +119,8 @@ class Doors:
             elif "it breaks" in text:
                 found["held"] += names[1].split(", ") if names else [text]
                 found["none"] |= "is served to none" in text
+            elif names and text.startswith("an earlier one is served to "):
+                found["held"] += names[1].split(", ")
             elif "could not be believed" in text:
                 found["distrusted"] = True
             elif text.startswith("'match: "):
