@@ -31,9 +31,15 @@ master's log has the details.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from salt.exceptions import SaltInvocationError
+
+# A process that forks while a thread imports this would have a child that waits for ever. The function says
+# why it does not load.
+with suppress(ImportError):
+    import saltext.reclass._salt  # noqa: F401
 
 log = logging.getLogger(__name__)
 

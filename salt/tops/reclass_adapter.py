@@ -29,7 +29,13 @@ continue without these states.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
+
+# A process that forks while a thread imports this would have a child that waits for ever. The function says
+# why it does not load.
+with suppress(ImportError):
+    import saltext.reclass._salt  # noqa: F401
 
 log = logging.getLogger(__name__)
 

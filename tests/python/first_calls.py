@@ -22,6 +22,8 @@ from types import MappingProxyType
 from typing import Any
 
 from saltext.reclass import Editor, Inventory, ReclassError, _engine
+from saltext.reclass.pillar import reclass_adapter as pillar_adapter
+from saltext.reclass.tops import reclass_adapter as tops_adapter
 
 # The most children of one process, and the seconds after which one hangs. It needs a fraction of one.
 CHILDREN, PATIENCE = 40, 300
@@ -33,6 +35,18 @@ OBJECTS = {
 }
 
 Call = Callable[[Inventory, Editor, Inventory], object]
+
+
+def of_salt() -> dict[str, str]:
+    """The options of the adapters of Salt."""
+    return {"inventory_base_uri": sys.argv[2]}
+
+
+def adapter(module: Any) -> Any:
+    """An adapter as Salt loads it."""
+    module.__opts__ = {"master_tops": {"reclass": of_salt()}, "__role": "master", "id": "x"}
+    return module
+
 
 CALLS: dict[str, Call] = {
     "Inventory": lambda one, edits, git: Inventory(inventory_base_uri="/nowhere", unknown=1),
@@ -92,6 +106,8 @@ CALLS: dict[str, Call] = {
     "no value": lambda one, edits, git: one.pillar("n1", pillar={"a": object()}),
     "no text": lambda one, edits, git: edits.folders() and edits.delete_node("\ud800"),
     "no list": lambda one, edits, git: one.nodes(classes="a"),
+    "the pillar of Salt": lambda one, edits, git: adapter(pillar_adapter).ext_pillar("n2", {}, **of_salt()),
+    "the top of Salt": lambda one, edits, git: adapter(tops_adapter).top(opts={"id": "n2"}),
     "no mapping": lambda one, edits, git: one.pillar("n1", grains=5),
     "no argument": lambda one, edits, git: one.pillar(),  # type: ignore[call-arg]
 }

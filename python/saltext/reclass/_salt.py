@@ -13,6 +13,7 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
@@ -263,3 +264,10 @@ def _request() -> Mapping[str, Any] | None:
         context = RequestContext.current
     data = (context or {}).get("data")
     return data if isinstance(data, Mapping) else None
+
+
+# Now, and not at the first request: a process that forks while a thread imports them would have a child that
+# waits for ever. Who asks says why the engine does not load.
+with suppress(ImportError):
+    _engine()
+    _request()
