@@ -24,7 +24,7 @@ pub struct SearchCost(AtomicUsize);
 const MOST_COMPARED: usize = 2_000_000;
 
 impl SearchCost {
-    /// Whether nothing more is searched for.
+    /// Whether the searches cost as much as they may.
     pub fn is_spent(&self) -> bool {
         self.spent() > MOST_COMPARED
     }

@@ -285,14 +285,13 @@ impl ServeRule {
         if known.is_testing || known.failed.as_ref().is_some_and(waits) {
             return None;
         }
-        let lock = match &known.watch {
-            Some(_) => None,
-            None => self.testers.lock(Duration::ZERO).ok().flatten(),
-        };
-        let role = match lock {
+        let role = if known.watch.is_some() {
+            Role { rule: self, _lock: None }
+        } else if let Some(lock) = lock_now(&self.testers) {
+            Role { rule: self, _lock: Some(lock) }
+        } else {
             // Another process tests, or nobody can.
-            None if known.watch.is_none() => self.deputy(&mut known, decision)?,
-            lock => Role { rule: self, _lock: lock },
+            self.deputy(&mut known, decision)?
         };
         known.is_testing = true;
         Some(role)
@@ -310,7 +309,7 @@ impl ServeRule {
         if waited < wait {
             return None;
         }
-        let lock = self.deputies.lock(Duration::ZERO).ok().flatten();
+        let lock = lock_now(&self.deputies);
         (lock.is_some() || waited >= wait.saturating_mul(2)).then(|| Role { rule: self, _lock: lock })
     }
 
@@ -429,7 +428,7 @@ impl ServeRule {
     pub fn watch(&self) -> bool {
         let mut known = self.known.lock();
         if known.watch.is_none() {
-            known.watch = self.testers.lock(Duration::ZERO).ok().flatten();
+            known.watch = lock_now(&self.testers);
         }
         known.watch.is_some()
     }
@@ -454,6 +453,11 @@ impl ServeRule {
         std::mem::forget(known.watch.take());
         known.states.iter().all(|(_, state)| state.adopt())
     }
+}
+
+/// The lock of a role; `None` if another process has it, or nobody can.
+fn lock_now(role: &RecordFile) -> Option<FetchLock> {
+    role.lock(Duration::ZERO).ok().flatten()
 }
 
 fn parsed(decision: Json) -> Option<Decision> {

@@ -210,8 +210,7 @@ impl Served {
             return Ok(is_set.then(|| CANARY_WITHOUT_SERVE.to_owned()));
         };
         let Some(canary) = &rule.canary else { return Ok(None) };
-        let states = rule.states(&self.newest)?.states;
-        Ok(canary.unmatched(states.iter().flat_map(|(_, nodes)| nodes).map(|node| &**node)))
+        Ok(canary.unmatched(self.nodes()?.iter().map(|node| &**node)))
     }
 
     /// Forgets which commits were served if they are not tested first any more (`serve: now`, or a fixed revision). All

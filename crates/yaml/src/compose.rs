@@ -183,9 +183,9 @@ pub(super) struct GraphNode<'a> {
 /// The content of a [`GraphNode`] node.
 pub(super) enum GraphContent<'a> {
     Scalar(Cow<'a, str>),
-    /// Where its items are among [`NodeGraph::children`].
+    /// The range of its items in [`NodeGraph::children`].
     Sequence(Range<usize>),
-    /// The same of its keys, each before its value.
+    /// The range of its keys there, each before its value.
     Mapping(Range<usize>),
 }
 
@@ -216,7 +216,7 @@ pub(super) struct Composer<'a> {
     /// The children of all open collections, one collection after the other.
     children: Vec<u32>,
     limits: DocumentLimits,
-    /// Whether the straight path is taken.
+    /// Whether it may take the straight path.
     straight: bool,
 }
 

@@ -594,13 +594,18 @@ fn a_warm_pillar_takes_the_lock_of_its_state_once() {
     }
 }
 
-#[test]
-fn a_deputy_that_does_nothing_holds_a_commit_no_longer() {
-    let site = site();
-    let yaml = options("serve: tested");
+/// A site, a process that has the role of the tester and does nothing, and a worker.
+fn stuck() -> (Site, Served, Served) {
+    let (site, yaml) = (site(), options("serve: tested"));
     let (stuck, worker) = (serve(&site, &yaml), serve(&site, &yaml));
     assert!(stuck.watch());
     served(&worker);
+    (site, stuck, worker)
+}
+
+#[test]
+fn a_deputy_that_does_nothing_holds_a_commit_no_longer() {
+    let (site, _stuck, worker) = stuck();
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
     let folder = site.path("lock");
     let role = std::fs::read_dir(&folder).unwrap().map(name).find_map(|name| {
@@ -618,11 +623,7 @@ fn a_deputy_that_does_nothing_holds_a_commit_no_longer() {
 
 #[test]
 fn another_process_tests_a_commit_that_has_waited_for_a_tester_that_does_nothing() {
-    let site = site();
-    let yaml = options("serve: tested");
-    let (stuck, worker) = (serve(&site, &yaml), serve(&site, &yaml));
-    assert!(stuck.watch());
-    served(&worker);
+    let (site, _stuck, worker) = stuck();
     site.commit("site", "master", &[BREAKS[1]]);
     assert_eq!(pillar(&worker, "n07"), "1");
     assert!(worker.delivery().unwrap().unwrap().waiting.is_some());

@@ -12,7 +12,7 @@ use reclass_base::secrets::MASK;
 use reclass_base::stack::grow;
 use reclass_base::value::{Key, Value};
 
-/// Whether a value is in the exports of a node, its path, and the value.
+/// A value of a node with its path. The flag says that it is one of the exports.
 pub type ValueAt<'v> = (bool, &'v [Key], &'v Value);
 
 /// The value at a path of a node with hidden secrets. What depends on a secret is hidden with it: all, if nobody knows

@@ -107,17 +107,19 @@ type PageAnswer = (u16, &'static str, String);
 
 /// The response to a request. Only one with the right address is asked further.
 fn answer(request: &RequestHead<'_>, folder: &str, asks: &Sender<Ask>) -> Response {
-    let asked = refusal(request, folder);
-    let is_refused = asked.is_ok();
-    let (status, kind, text) = asked.unwrap_or_else(|name| {
-        let (reply, answer) = channel();
-        let _ = asks.send((name, reply));
-        answer.recv().unwrap_or((503, TEXT, "the server has ended".into()))
-    });
-    let response = Response::new(status);
-    // Who does not know the address holds no connection.
-    let response = if is_refused { response.close() } else { response };
-    response
+    match refusal(request, folder) {
+        // Who does not know the address holds no connection.
+        Ok(refused) => response(refused).close(),
+        Err(name) => {
+            let (reply, answer) = channel();
+            let _ = asks.send((name, reply));
+            response(answer.recv().unwrap_or((503, TEXT, "the server has ended".into())))
+        }
+    }
+}
+
+fn response((status, kind, text): PageAnswer) -> Response {
+    Response::new(status)
         .header("Content-Type", kind)
         .header("Cache-Control", "no-store")
         .header("Referrer-Policy", "no-referrer")
