@@ -229,6 +229,13 @@ fn equal_wrong_values_are_one_failure_however_many_there_are() {
 }
 
 #[test]
+fn a_time_limit_beyond_all_times_is_none() {
+    let (_folder, options) = numbered(2);
+    let report = run(&options, TestQuestion { time_limit: Some(Duration::MAX), ..TestQuestion::default() });
+    assert!(report.unwrap().stopped.is_none());
+}
+
+#[test]
 fn failures_that_were_found_before_the_time_limit_are_listed() {
     let (_folder, options) = numbered(1500);
     for milliseconds in [1, 2, 4, 8, 16, 32, 64, 128] {

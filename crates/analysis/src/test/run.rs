@@ -52,7 +52,7 @@ impl Rendered<'_> {
 /// The most pairs of a test and a node whose outcome is in memory.
 const MOST_PAIRS: usize = 20_000;
 
-/// The least time for the explanations of failures after the end of a run.
+/// The least time for the explanations of failures.
 const LEAST_EXPLAINING: Duration = Duration::from_secs(1);
 
 /// The fewest nodes that are rendered in one go: all threads have work.
@@ -60,6 +60,11 @@ const FEWEST_NODES: usize = 64;
 
 /// The most wrong values of one answer that are explained in one go.
 const MOST_TOGETHER: usize = 1_000;
+
+/// Failures that were found before the end of a run are explained, too: for a tenth of its time.
+fn end_of_explaining(limit: Duration, end: Instant) -> Option<Instant> {
+    end.max(Instant::now()).checked_add((limit / 10).max(LEAST_EXPLAINING))
+}
 
 /// What a node shows to its tests.
 struct SeenNode<'n> {
@@ -118,7 +123,8 @@ pub(super) fn run(
     let mut items: Vec<Rendered<'_>> =
         known.into_iter().map(|(name, tests)| Rendered::Known(name, tests)).collect();
     items.append(&mut own);
-    let end = question.time_limit.map(|limit| Instant::now() + limit);
+    // A limit beyond all times is none.
+    let end = question.time_limit.and_then(|limit| Instant::now().checked_add(limit));
     let is_over = || end.is_some_and(|end| Instant::now() >= end);
     let runner =
         Runner { all: &all, others: other_nodes(computation, &all), snapshots: &snapshots, question };
@@ -143,9 +149,7 @@ pub(super) fn run(
     let groups: Vec<WrongGroup> = tallies.into_iter().flat_map(|tally| tally.groups).flatten().collect();
     let context = computation.context();
     let batches = runner.together(&groups);
-    // The failures that were found before the end are told too.
-    let more = question.time_limit.map(|limit| (limit / 10).max(LEAST_EXPLAINING));
-    let end = end.zip(more).map(|(end, more)| end.max(Instant::now()) + more);
+    let end = question.time_limit.zip(end).and_then(|(limit, end)| end_of_explaining(limit, end));
     let is_over = || end.is_some_and(|end| Instant::now() >= end);
     let explained = parallel::each(
         computation.settings.threads,
