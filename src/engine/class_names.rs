@@ -288,7 +288,7 @@ impl NamesInTree {
             consulted.push((*root, search.consulted));
             searched?;
         }
-        Ok(CatalogEntry::class_in_folders(name.clone(), found).map(Arc::new))
+        Ok(CatalogEntry::in_folders(name.clone(), true, found).map(Arc::new))
     }
 
     fn retain_needed(&mut self) {

@@ -9,7 +9,7 @@ use crate::storage::git::GitFile;
 use crate::storage::location::Branch;
 use crate::storage::{Folder, FoundFile, Listing};
 use names::index;
-pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
+pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY, nodes};
 use reclass_base::error::Result;
 use reclass_base::settings::Settings;
 
@@ -75,11 +75,6 @@ impl ClassTree {
     }
 }
 
-/// The nodes in a listing of folders.
-pub fn nodes(listing: &Listing, settings: &Settings) -> NameIndex {
-    index(listing, (false, FOLDER), |inside| node_prefix(inside, settings), whole)
-}
-
 /// The classes in a listing of folders.
 pub fn classes(listing: &Listing) -> NameIndex {
     index(listing, (true, FOLDER), class_prefix, without_init)
@@ -87,7 +82,7 @@ pub fn classes(listing: &Listing) -> NameIndex {
 
 /// The name of the node in this file.
 pub fn node_name(found: &FoundFile, settings: &Settings) -> String {
-    node_prefix(&found.folder.relative_text(), settings) + &found.stem()
+    node_prefix(&found.folder.relative_text(), settings.compose_node_name) + &found.stem()
 }
 
 /// The name of a class from its file.
@@ -98,13 +93,13 @@ pub fn class_name(found: &FoundFile) -> String {
 
 /// A node is named after its file. With `compose_node_name` its folders come first, unless the outermost
 /// begins with `_` (S11).
-fn node_prefix(inside: &str, settings: &Settings) -> String {
-    if is_composed(inside, settings) { class_prefix(inside) } else { String::new() }
+fn node_prefix(inside: &str, composed: bool) -> String {
+    if is_composed(inside, composed) { class_prefix(inside) } else { String::new() }
 }
 
 /// Whether the node name contains the names of its folders.
-fn is_composed(inside: &str, settings: &Settings) -> bool {
-    settings.compose_node_name && !inside.is_empty() && !inside.starts_with('_')
+fn is_composed(inside: &str, composed: bool) -> bool {
+    composed && !inside.is_empty() && !inside.starts_with('_')
 }
 
 /// A class is named after its folders and its file, joined by dots.
@@ -152,7 +147,7 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// at the top of the repository.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
     let listing = listing_of_commit(commit, files);
-    index(&listing, (false, REPOSITORY), |inside| node_prefix(inside, settings), whole)
+    index(&listing, (false, REPOSITORY), |inside| node_prefix(inside, settings.compose_node_name), whole)
 }
 
 /// The classes of a commit, named from the root on.
@@ -260,7 +255,7 @@ mod tests {
         ] {
             let settings = settings(composed);
             let listing = list(&[root.path().to_owned()], LIMITS).expect("a listing");
-            let names = nodes(&listing, &settings);
+            let names = nodes(listing, &settings);
             let found: Vec<(String, String, String)> = names
                 .values()
                 .map(|item| {

@@ -98,13 +98,18 @@ pub struct FolderEntries {
 impl FolderEntries {
     /// The files whose name without extension is this text.
     pub fn files_named<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Arc<OsStr>> {
-        named(&self.files, name, |file| stem(file).unwrap_or_default())
+        files_named(&self.files, name)
     }
 
     /// The folders with this name.
     pub fn inner_named<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Arc<OsStr>> {
         named(&self.inner, name, |folder| folder)
     }
+}
+
+/// The files of a folder whose name without extension is this text.
+pub fn files_named<'e>(files: &'e [Arc<OsStr>], name: &'e str) -> impl Iterator<Item = &'e Arc<OsStr>> {
+    named(files, name, |file| stem(file).unwrap_or_default())
 }
 
 /// The names with this text in a sorted list. Several names that are not UTF-8 can have one text.
@@ -518,15 +523,21 @@ impl Reading<'_> {
     }
 }
 
-/// Names sorted by their beginning, which `part` finds.
+/// Names sorted by their beginning, which `part` finds. Most comparisons are decided by eight bytes.
 fn sorted(names: Vec<Arc<OsStr>>, part: fn(&[u8]) -> &[u8]) -> FileNames {
-    let with_end = |name: Arc<OsStr>| (part(name.as_bytes()).len(), name);
-    let mut names: Vec<(usize, Arc<OsStr>)> = names.into_iter().map(with_end).collect();
-    names.sort_unstable_by(|(end, one), (other_end, other)| {
+    let with_start = |name: Arc<OsStr>| {
+        let beginning = part(name.as_bytes());
+        let start =
+            beginning.iter().chain(&[0; 8]).take(8).fold(0, |start: u64, byte| start << 8 | u64::from(*byte));
+        (start, beginning.len(), name)
+    };
+    let mut names: Vec<(u64, usize, Arc<OsStr>)> = names.into_iter().map(with_start).collect();
+    names.sort_unstable_by(|(start, end, one), (other_start, other_end, other)| {
         let (one, other) = (one.as_bytes(), other.as_bytes());
-        (&one[..*end], one).cmp(&(&other[..*other_end], other))
+        let whole = || (&one[..*end], one).cmp(&(&other[..*other_end], other));
+        start.cmp(other_start).then_with(whole)
     });
-    names.into_iter().map(|(_, name)| name).collect()
+    names.into_iter().map(|(_, _, name)| name).collect()
 }
 
 /// Lists the `.yml` and `.yaml` files of trees once, and follows links.

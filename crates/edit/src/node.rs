@@ -148,7 +148,7 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 
 /// The names of all nodes.
 fn names(settings: &Settings) -> Result<NameIndex> {
-    Ok(catalog::nodes(&folders::list(&roots(settings)?, TreeLimits::of(settings))?, settings))
+    Ok(catalog::nodes(folders::list(&roots(settings)?, TreeLimits::of(settings))?, settings))
 }
 
 /// The path of a node. A name of several files is an error.

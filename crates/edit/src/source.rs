@@ -34,7 +34,7 @@ pub struct EditSource {
 pub fn list(settings: &Settings, node: Option<&str>) -> Result<Vec<EditSource>> {
     let (class_roots, node_roots) = roots(settings)?;
     let limits = TreeLimits::of(settings);
-    let nodes = catalog::nodes(&folders::list(&node_roots, limits)?, settings);
+    let nodes = catalog::nodes(folders::list(&node_roots, limits)?, settings);
     let classes = match node {
         Some(_) => NameIndex::default(),
         None => catalog::classes(&folders::list(&class_roots, limits)?),

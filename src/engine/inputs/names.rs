@@ -107,7 +107,7 @@ impl Inputs {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(&nodes, &self.settings)), None),
+            _ => (Arc::new(catalog::nodes(nodes, &self.settings)), None),
         };
         let new = Catalog { nodes, commit, trees: self.trees.classes(before, &self.files)? };
         // An equal catalog keeps its identity, so that answers stay valid.

@@ -1,4 +1,7 @@
 //! Names of nodes and classes, computed from a listing of files.
+//!
+//! A program that asks for one node needs no name of another one: the first name is searched for in the lists of
+//! files, and only then all names are made.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -6,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use super::{is_composed, node_prefix, whole};
+use crate::storage::folders::files_named;
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, Listing};
 use reclass_base::error::{Fault, Kind};
@@ -51,13 +56,13 @@ impl CatalogEntry {
         }
     }
 
-    /// The class of these files in folders; `None` without files.
-    pub fn class_in_folders(name: Text, mut files: Vec<FoundFile>) -> Option<CatalogEntry> {
+    /// The node or class of these files in folders; `None` without files.
+    pub fn in_folders(name: Text, is_class: bool, mut files: Vec<FoundFile>) -> Option<CatalogEntry> {
         files.sort_by_cached_key(FoundFile::path);
         let mut files = files.into_iter();
         let first = files.next()?;
-        let init = first.stem() == "init" && !first.folder.relative_text().is_empty();
-        let entry = CatalogEntry::of_file(name, (true, FOLDER), (first, init));
+        let init = is_class && first.stem() == "init" && !first.folder.relative_text().is_empty();
+        let entry = CatalogEntry::of_file(name, (is_class, FOLDER), (first, init));
         Some(CatalogEntry { others: files.map(|file| file.path().into()).collect(), ..entry })
     }
 
@@ -154,7 +159,7 @@ impl CatalogEntry {
             return self.name.split('.').map(Text::from).collect();
         }
         let inside = found.folder.relative_text();
-        let folders = if super::is_composed(&inside, settings) { &*inside } else { "" };
+        let folders = if is_composed(&inside, settings.compose_node_name) { &*inside } else { "" };
         let folders = folders.split('/').filter(|folder| !folder.is_empty());
         folders.map(Text::from).chain(std::iter::once((&*found.stem()).into())).collect()
     }
@@ -169,8 +174,44 @@ impl PartialEq for CatalogEntry {
 }
 
 /// The names of one tree, sorted.
-#[derive(PartialEq, Default, Debug)]
-pub struct NameIndex(IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher>);
+#[derive(Default, Debug)]
+pub struct NameIndex {
+    /// The files, where not all names are made yet.
+    nodes: Option<NodeFiles>,
+    all: OnceLock<Names>,
+}
+
+type Names = IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher>;
+
+/// The files of nodes in folders.
+#[derive(Debug)]
+struct NodeFiles {
+    /// Without folders that have no files: a new one changes no name.
+    listing: Listing,
+    composed: bool,
+    /// The first name that was asked for, with its entry.
+    first: OnceLock<(Text, Option<Arc<CatalogEntry>>)>,
+}
+
+impl NodeFiles {
+    fn find(&self, name: &str) -> Option<Arc<CatalogEntry>> {
+        let mut found = Vec::new();
+        for (folder, files) in &self.listing.folders {
+            let prefix = node_prefix(&folder.relative_text(), self.composed);
+            let Some(stem) = name.strip_prefix(&*prefix) else { continue };
+            let files = files_named(files, stem);
+            found.extend(files.map(|file| FoundFile { folder: folder.clone(), file: file.clone() }));
+        }
+        CatalogEntry::in_folders(name.into(), false, found).map(Arc::new)
+    }
+}
+
+/// The nodes in a listing of folders.
+pub fn nodes(mut listing: Listing, settings: &Settings) -> NameIndex {
+    listing.folders.retain(|(_, files)| !files.is_empty());
+    let nodes = NodeFiles { listing, composed: settings.compose_node_name, first: OnceLock::new() };
+    NameIndex { nodes: Some(nodes), all: OnceLock::new() }
+}
 
 /// The names of listed files. `prefix` returns the common name prefix in a folder. `name` receives a full name
 /// and the length of its prefix, and returns the final name and whether the file is an `init.yml`.
@@ -180,6 +221,15 @@ pub(super) fn index(
     prefix: impl Fn(&str) -> String,
     name: impl Fn(&str, usize) -> (&str, bool),
 ) -> NameIndex {
+    NameIndex { nodes: None, all: OnceLock::from(names(listing, kind, prefix, name)) }
+}
+
+fn names(
+    listing: &Listing,
+    kind: (bool, &'static str),
+    prefix: impl Fn(&str) -> String,
+    name: impl Fn(&str, usize) -> (&str, bool),
+) -> Names {
     let mut found: Vec<(Text, (FoundFile, bool))> = Vec::new();
     for (folder, files) in &listing.folders {
         let mut whole = prefix(&folder.relative_text());
@@ -195,7 +245,7 @@ pub(super) fn index(
     found.sort_by(|(one, (file, _)), (other, (other_file, _))| {
         one.cmp(other).then_with(|| file.path().cmp(&other_file.path()))
     });
-    let mut names: IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher> = IndexMap::default();
+    let mut names = Names::default();
     names.reserve(found.len());
     for (name, file) in found {
         let last = names.last_mut().filter(|(last, _)| **last == name);
@@ -206,33 +256,58 @@ pub(super) fn index(
             }
         }
     }
-    NameIndex(names)
+    names
+}
+
+/// Indexes are equal if the files behind their names are.
+impl PartialEq for NameIndex {
+    fn eq(&self, other: &NameIndex) -> bool {
+        match (&self.nodes, &other.nodes) {
+            (Some(one), Some(other)) => {
+                one.composed == other.composed && one.listing.folders == other.listing.folders
+            }
+            _ => self.all() == other.all(),
+        }
+    }
 }
 
 impl NameIndex {
     /// The entry of a name.
     pub fn get(&self, name: &str) -> Option<&Arc<CatalogEntry>> {
-        self.0.get(name)
+        if let (Some(nodes), None) = (&self.nodes, self.all.get()) {
+            let (first, entry) = nodes.first.get_or_init(|| (name.into(), nodes.find(name)));
+            if **first == *name {
+                return entry.as_ref();
+            }
+        }
+        self.all().get(name)
+    }
+
+    fn all(&self) -> &Names {
+        self.all.get_or_init(|| {
+            let Some(NodeFiles { listing, composed, .. }) = &self.nodes else { return Names::default() };
+            names(listing, (false, FOLDER), |inside| node_prefix(inside, *composed), whole)
+        })
     }
 
     /// Whether the name exists.
     pub fn contains_key(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.get(name).is_some()
     }
 
     /// The number of names.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.all().len()
     }
 
     /// All entries, sorted by name.
     pub fn values(&self) -> impl Iterator<Item = &Arc<CatalogEntry>> + Clone {
-        self.0.values()
+        self.all().values()
     }
 
     /// All names, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &Text> + Clone {
-        self.0.keys()
+        self.all().keys()
     }
 
     /// The entry of a name, if one of its files has this path.
