@@ -185,8 +185,10 @@ fn threads_are_given_what_the_files_said_at_one_moment() {
                 while !over.load(Ordering::SeqCst) || turn < 16 {
                     match turn % 4 {
                         0 | 1 => site.check(one, turn),
-                        2 => site
-                            .check(&Served::shared(&site.options("auto")).unwrap().of_most().unwrap(), turn),
+                        2 => site.check(
+                            &Served::shared(&site.options("auto"), false).unwrap().of_most().unwrap(),
+                            turn,
+                        ),
                         _ if number % 2 == 0 => site.check(&own, turn),
                         // From nothing: the threads of the engine do the same work side by side.
                         _ => site.check(&Inventory::open(&site.options("auto")).unwrap(), turn),

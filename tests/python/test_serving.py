@@ -21,6 +21,7 @@ from saltext.reclass import (
     _functions_nodes,
     _metadata,
     _revision,
+    _salt,
     _states,
 )
 from saltext.reclass._place import OfModule, OfRunner
@@ -276,3 +277,32 @@ def test_entries_that_decide_apart_are_a_problem(settings: dict[str, Any]) -> No
     assert any("each decides by its own" in problem for problem in report["problems"])
     report = _check.check({"ext_pillar": [{"reclass": given}], "master_tops": tops, "__role": "master"})
     assert not any("each decides by its own" in problem for problem in report["problems"])
+
+
+def test_who_asks_by_other_options_takes_no_pillar(settings: dict[str, Any], git_site: GitSite) -> None:
+    strict = {**settings, "serve": "tested"}
+    laxer = {**strict, "ignore_class_notfound": True}
+    pillars = [{"reclass": strict}]
+    opts: dict[str, Any] = {"__role": "master", "ext_pillar": pillars, "master_tops": {"reclass": laxer}}
+
+    def values(given: dict[str, Any], opts: dict[str, Any]) -> list[int]:
+        return [_salt.pillar(node, {}, (), given, opts)["v"] for node in ("web1", "web2")]
+
+    assert values(strict, opts) == [1, 1]
+    git_site.commit({"nodes/dc/web1": "classes: [a, gone]\n", "classes/a": "parameters: {v: 2}\n"})
+    assert values(strict, opts) == [1, 2]
+    # The states by other options, and a runner that reads an edited file.
+    _salt.top({"id": "web2"}, opts)
+    edited = {**laxer, "class_wildcards": True}
+    run = {"__role": "master", "__cli": "salt-run", "ext_pillar": [{"reclass": edited}]}
+    assert values(edited, run) == [2, 2]
+    # A restart of the master with a changed setting begins with the last decision.
+    changed = {**strict, "class_wildcards": True}
+    assert values(changed, {**opts, "ext_pillar": [{"reclass": changed}]}) == [1, 2]
+    # A program that is no master forgets nothing.
+    fixed = {**opts, "ext_pillar": [{"reclass": settings}], "master_tops": {}, "__cli": "salt-api"}
+    _check.at_start(fixed)
+    assert values(strict, opts) == [1, 2]
+    _check.at_start({**fixed, "__cli": "salt-master"})
+    with pytest.raises(ReclassError):
+        values({**strict, "group_errors": False}, {**opts, "ext_pillar": []})

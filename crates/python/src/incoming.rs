@@ -29,6 +29,9 @@ const VALUES: usize = 2_000_000;
 /// Maximum number of bytes in texts and numbers, counted in the same manner.
 const BYTES: usize = 256 * 1024 * 1024;
 
+/// The mark of options by which somebody asks beside the pillars of a master. Salt's adapters set it.
+const BESIDE: &str = "_beside";
+
 /// The options of an inventory from keyword arguments, combined with the file that `config_file` names.
 /// Settings that only the programs use are ignored, whatever their value.
 pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
@@ -38,12 +41,18 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
         _ => Map::default(),
     };
     // Each request comes here, and most have nothing to change: two copies would be a sixth of this.
-    if !PROGRAM_SETTINGS.iter().chain(&["config_file"]).any(|name| given.contains_key(*name)) {
+    if !PROGRAM_SETTINGS.iter().chain(&["config_file", BESIDE]).any(|name| given.contains_key(*name)) {
         return Ok(given);
     }
+    let given = given.into_iter().filter(|(key, _)| key.as_str() != Some(BESIDE)).collect();
     let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
     let counts = |key: &Key| key.as_str().is_none_or(|key| !PROGRAM_SETTINGS.contains(&key));
     Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
+}
+
+/// Whether somebody asks beside the pillars of a master, see [`reclass_serve::Served::beside`].
+pub fn is_beside(settings: Option<&Bound<'_, PyDict>>) -> bool {
+    settings.is_some_and(|settings| settings.contains(BESIDE).unwrap_or_default())
 }
 
 /// The value of a Python object. `what` names it in errors: `the pillar`.

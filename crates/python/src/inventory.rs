@@ -36,6 +36,7 @@ use reclass_serve::{Served, status};
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Inventory {
     pub(crate) options: Map,
+    pub(crate) is_beside: bool,
     /// What the process shares for these options. It is looked up anew after a fork and after a panic.
     pub(crate) served: Mutex<Weak<Served>>,
     propagates: bool,
@@ -51,13 +52,14 @@ impl Inventory {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
-            let options = incoming::options(py, settings)?;
-            let served = py.detach(|| grow(|| Served::shared(&options)));
+            let (options, is_beside) = (incoming::options(py, settings)?, incoming::is_beside(settings));
+            let served = py.detach(|| grow(|| Served::shared(&options, is_beside)));
             let served = served.map_err(|error| exception(py, &error))?;
             log::once(py, served.settings_warnings())?;
             // A child takes over what nobody but the registry holds.
             Ok(Inventory {
                 options,
+                is_beside,
                 propagates: served.settings().propagate_pillar_data_to_reclass,
                 reads_grains: served.reads_grains(),
                 served: Mutex::new(Arc::downgrade(&served)),

@@ -19,6 +19,7 @@ use reclass_base::value::Map;
 /// An inventory with its key.
 struct RegistryEntry {
     options: Map,
+    is_guest: bool,
     inventory: Arc<Served>,
 }
 
@@ -68,10 +69,12 @@ impl Registry {
     }
 }
 
-/// The inventory for these options.
-pub fn shared(options: &Map) -> Result<Arc<Served>> {
+/// The inventory for these options. A guest decides for itself (`serve`).
+pub fn shared(options: &Map, is_guest: bool) -> Result<Arc<Served>> {
     let mut inventories = Registry::current().inventories();
-    let is_it = |entry: &RegistryEntry| entry.options == *options && entry.inventory.paths_hold();
+    let is_it = |entry: &RegistryEntry| {
+        entry.is_guest == is_guest && entry.options == *options && entry.inventory.paths_hold()
+    };
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
         let inventory = entry.inventory.clone();
@@ -79,14 +82,14 @@ pub fn shared(options: &Map) -> Result<Arc<Served>> {
         inventories.push(entry);
         return Ok(inventory);
     }
-    let inventory = Arc::new(Served::open(options, true)?);
+    let inventory = Arc::new(Served::opened(options, true, is_guest)?);
     // Another thread may have changed the current folder meanwhile.
     if inventory.paths_hold() {
         if inventories.len() >= MAX_INVENTORIES {
             // Objects that hold it ask for it anew, so that it is freed.
             inventories.remove(0).inventory.forget();
         }
-        inventories.push(RegistryEntry { options: options.clone(), inventory: inventory.clone() });
+        inventories.push(RegistryEntry { options: options.clone(), is_guest, inventory: inventory.clone() });
     }
     Ok(inventory)
 }

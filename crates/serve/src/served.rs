@@ -50,8 +50,8 @@ impl Served {
         Served::opened(options, commits, false)
     }
 
-    /// The same for a program beside the master. If it has options of its own, the decisions that it makes by them are
-    /// for itself: it writes none where those of other settings are.
+    /// The same for somebody who asks beside the pillars of a master. With options of its own, its decisions are for
+    /// itself: it writes none where those of other settings are.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Served {
         Served::opened(options, commits, true)
     }
 
-    fn opened(options: &Map, commits: bool, is_guest: bool) -> Result<Served> {
+    pub(super) fn opened(options: &Map, commits: bool, is_guest: bool) -> Result<Served> {
         let paths = PathContext::current();
         let newest = InventoryBuilder::new(options).with_commits(commits).open()?;
         let paths = paths.relevant_to(newest.settings());
@@ -70,12 +70,13 @@ impl Served {
     }
 
     /// The inventory of these options; the whole process shares it. Folders in a repository are served as commits.
+    /// With `is_beside` it is as [`Served::beside`].
     ///
     /// # Errors
     ///
     /// All wrong settings, together.
-    pub fn shared(options: &Map) -> Result<Arc<Served>> {
-        registry::shared(options)
+    pub fn shared(options: &Map, is_beside: bool) -> Result<Arc<Served>> {
+        registry::shared(options, is_beside)
     }
 
     /// Drops all inventories of this process. After a panic, none of their state can be trusted.

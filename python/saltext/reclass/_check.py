@@ -51,7 +51,9 @@ def at_start(opts: Mapping[str, Any]) -> None:
         if text not in _logged:
             _logged.add(text)
             log.error("%s", text)
-    _forget_served(opts)
+    # Another program may read a configuration that the running master does not have yet.
+    if opts.get("__cli") != "salt-api":
+        _forget_served(opts)
 
 
 def _folder_of_jobs(opts: Mapping[str, Any]) -> None:

@@ -210,7 +210,25 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
         roots = (opts.get("file_roots") or {}).get("base") or []
         if isinstance(roots, (list, tuple)) and roots:
             settings["inventory_base_uri"] = roots[0]
+    if settings.get("serve", "now") != "now" and _is_beside(given, opts):
+        settings["_beside"] = True
     return settings
+
+
+# Programs that read the configuration of the master anew, and may find one that it does not have yet.
+_READERS = ("salt-run", "salt-api", "salt-call", "salt-minion")
+
+
+def _is_beside(given: Mapping[str, Any], opts: Mapping[str, Any]) -> bool:
+    """Whether the options are not those by which the running master makes pillars.
+
+    Who asks by others decides about new commits for itself: a laxer rule must take no pillar from a minion.
+    """
+    if opts.get("__role") == "master" and opts.get("__cli") in _READERS:
+        return True
+    pillars = [entry for entry in opts.get("ext_pillar") or [] if isinstance(entry, Mapping)]
+    of_reclass = [entry["reclass"] or {} for entry in pillars if "reclass" in entry]
+    return bool(of_reclass) and given not in of_reclass
 
 
 def _is_on(settings: Mapping[str, Any], name: str) -> bool:

@@ -66,7 +66,7 @@ impl Fork {
 
 impl Served {
     /// Opens one; that of the options `still` is being opened when its process forks.
-    pub fn open(options: &Map, _: bool) -> Result<Served> {
+    pub fn opened(options: &Map, _: bool, _: bool) -> Result<Served> {
         thread::yield_now();
         if options.contains_key("still") {
             FORK.wait_for_child();
@@ -101,7 +101,7 @@ impl Served {
 
 fn ask(name: &str) -> Arc<Served> {
     let options: Map = [(name.into(), Value::Null)].into_iter().collect();
-    registry::shared(&options).unwrap()
+    registry::shared(&options, false).unwrap()
 }
 
 /// A thread of a process.

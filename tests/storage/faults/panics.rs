@@ -128,7 +128,7 @@ const POINTS: [&str; 12] = [
 
 /// The inventory of the process.
 fn shared(options: &Map) -> Arc<Inventory> {
-    Served::shared(options).unwrap().of_most().unwrap()
+    Served::shared(options, false).unwrap().of_most().unwrap()
 }
 
 #[test]
