@@ -32,6 +32,9 @@ pub struct Decision {
     pub is_first: bool,
     /// What has no pillar in them then.
     pub first: Vec<HeldNodes>,
+    /// Whether somebody ended their trial, so that no node gets them.
+    #[serde(default)]
+    pub(super) is_aborted: bool,
     /// The trial of the newest commits.
     pub trial: Option<Trial>,
     /// When most nodes got their commits.
@@ -90,6 +93,7 @@ impl Decision {
             problems: Vec::new(),
             is_first: false,
             first: Vec::new(),
+            is_aborted: false,
             trial: None,
             began: None,
             took: Duration::ZERO,
@@ -128,9 +132,31 @@ impl Decision {
         self.commits.iter().chain(on_trial).collect()
     }
 
-    /// The decision after the trial, if no node gets the commits on trial.
-    pub(super) fn aborted(&self) -> Decision {
+    /// The decision without its trial: no node gets the commits on trial.
+    pub(super) fn without_trial(&self) -> Decision {
         Decision { trial: None, ..self.clone() }
+    }
+
+    /// The same for other branches: each new one is at its newest commit.
+    pub(super) fn with_branches_of(self, newest: &Heads) -> Decision {
+        let at = |heads: &Arc<Heads>| -> Arc<Heads> {
+            let repositories = newest.iter().zip(heads.iter());
+            let commit = |(name, head): (&String, &Arc<str>), before: &BTreeMap<String, Arc<str>>| {
+                (name.clone(), before.get(name).unwrap_or(head).clone())
+            };
+            let heads =
+                repositories.map(|(now, before)| now.iter().map(|head| commit(head, before)).collect());
+            Arc::new(heads.collect())
+        };
+        let has_others = self.tested.iter().zip(newest).any(|(one, other)| !one.keys().eq(other.keys()));
+        if !has_others {
+            return self;
+        }
+        Decision {
+            commits: self.commits.iter().map(at).collect(),
+            tested: at(&self.tested),
+            ..self.without_trial()
+        }
     }
 
     /// The name of the newest commits that were tested, and whether any node gets them.
@@ -150,13 +176,20 @@ impl Decision {
         self.problems_of(|node| self.commits_of(node) != &self.tested)
     }
 
-    /// The problems of nodes that keep earlier commits than most, and that newer ones do not break.
-    pub(super) fn earlier_problems(&self, broken: &BTreeMap<String, Error>) -> Vec<HeldNodes> {
+    /// The problems of nodes that keep earlier commits than most, and that newer ones do not break. Commits that are
+    /// tested again, by other settings, no longer have those of their last test.
+    pub(super) fn earlier_problems(
+        &self,
+        newest: &Heads,
+        broken: &BTreeMap<String, Error>,
+    ) -> Vec<HeldNodes> {
         let is_left = |node: &str| self.commits_of(node) != self.most() && !broken.contains_key(node);
+        let is_again = *self.tested == *newest;
         let tested = name(&self.tested, self.most());
         let of_tested =
             |held: HeldNodes| HeldNodes { revision: held.revision.or_else(|| Some(tested.clone())), ..held };
-        self.problems_of(is_left).into_iter().map(of_tested).collect()
+        let problems = self.problems_of(is_left).into_iter();
+        problems.filter(|held| !is_again || held.revision.is_some()).map(of_tested).collect()
     }
 
     fn problems_of(&self, has: impl Fn(&str) -> bool) -> Vec<HeldNodes> {

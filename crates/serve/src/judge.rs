@@ -58,7 +58,7 @@ pub(super) fn test(
     if let Some(error) = errors.chain(tested.as_ref().err()).find(|error| is_of_the_moment(error)) {
         return Err(error.clone());
     }
-    let Some(base) = before.map(Decision::aborted) else {
+    let Some(base) = before.map(Decision::without_trial) else {
         return Ok(Decision { took: began.elapsed(), ..first(tested, &fetched.heads) });
     };
     let is_readable = tested.is_ok();
@@ -153,9 +153,10 @@ fn decide(
     let nodes = count(broken.len(), "node");
     let refused = Decision {
         tested: tested.clone(),
-        problems: problems.iter().cloned().chain(base.earlier_problems(broken)).collect(),
+        problems: problems.iter().cloned().chain(base.earlier_problems(tested, broken)).collect(),
         is_first: false,
         first: Vec::new(),
+        is_aborted: false,
         ..base.clone()
     };
     // A node that is gone is gone in its commits too.
@@ -167,7 +168,9 @@ fn decide(
     let mut promoted = Decision::of(targets.chain(broken.keys().cloned()).map(target).collect(), tested);
     promoted.problems = problems;
     let is_for_none = !promoted.in_use().contains(&tested);
-    if !broken.is_empty() && (rule.whole || !is_readable || is_for_none) {
+    // A changed setting takes no commit from the nodes that have it.
+    let is_for_all = rule.whole && !base.in_use().contains(&tested);
+    if !broken.is_empty() && (is_for_all || !is_readable || is_for_none) {
         rule.tell(true, format!("revision {revision} breaks {nodes} and is served to none{first}"));
         return refused;
     }

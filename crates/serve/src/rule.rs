@@ -5,10 +5,11 @@
 //! come to an end loses its role: another process takes over when commits have waited long enough. Who decides twice
 //! does no harm, since a decision replaces the one that its test began with, or none.
 //!
-//! A decision belongs to the settings that a pillar depends on: whoever asks with others has a decision of its own, which
-//! begins with the commits of the one that is there, and takes its place. A process that lives on with the other settings
-//! writes its own again. So settings that come back after a while do not bring the decision back that they had. A decision
-//! that was made without earlier commits gives way to one that a process remembers.
+//! A decision belongs to the settings that a pillar depends on: a process with others has a decision of its own, which
+//! begins with the commits of the last one about the same nodes, and takes its place. A process that lives on with the
+//! other settings writes its own again. So settings that come back after a while do not bring the decision back that they
+//! had. Who asks beside the master, or for states by other settings than those of pillars, takes no place: such a decision
+//! may be made by a laxer rule. A decision that was made without earlier commits gives way to one that a process remembers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,12 +40,13 @@ const TESTS: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct ServeRule {
-    /// The key of its decision in the record: the trees, and the settings.
+    /// The key of its decision in the record: the nodes, and everything else that it depends on.
     pub key: String,
-    trees: String,
+    /// The beginning of the keys of all decisions about these nodes.
+    about: String,
     testers: RecordFile,
     deputies: RecordFile,
-    /// Whether this process belongs to no master, so that it writes a decision only where no other settings have one.
+    /// Whether it decides for itself, and writes a decision only where no other settings have one.
     is_guest: bool,
     /// Whether commits that break a node are served to none.
     pub whole: bool,
@@ -103,6 +105,13 @@ impl Drop for Role<'_> {
     }
 }
 
+impl ServeMemory {
+    /// Whether these commits could not be tested a moment ago.
+    fn has_failed(&self, heads: &Arc<Heads>) -> bool {
+        self.failed.as_ref().is_some_and(|(commits, at)| commits == heads && at.elapsed() < PATIENCE)
+    }
+}
+
 impl ServeRule {
     /// The rule that the settings name; `None` for `serve: now`, and for a fixed revision.
     pub fn of(newest: &Inventory, is_guest: bool) -> Result<Option<ServeRule>> {
@@ -119,14 +128,15 @@ impl ServeRule {
                 Kind::SettingValue { name: "serve".into(), allowed: allowed.to_owned(), similar: None };
             return Err(Fault::new(kind).into());
         };
-        let trees = trees(locations);
-        let key = format!("{trees}-{:016x}", hash(format!("{:?}", of_pillars(settings)).as_bytes()));
+        let about = about(locations);
+        let depends = format!("{:?} {:?}", trees(&locations.classes), of_pillars(settings));
+        let key = format!("{about}-{:016x}", hash(depends.as_bytes()));
         let lock = |role: &str| first.beside(&format!("reclass-serve-{key}-{role}"));
         Ok(Some(ServeRule {
             testers: lock("test"),
             deputies: lock("deputy"),
             key,
-            trees,
+            about,
             is_guest,
             whole: &*settings.serve == "whole",
             canary,
@@ -241,16 +251,7 @@ impl ServeRule {
         if let Some(there) = there.filter(|there| *there != decision) {
             return Ok((there, now));
         }
-        let tested = match judge::test(self, newest, Some(&decision), &fetched) {
-            Ok(tested) => tested,
-            Err(error) => {
-                let revision = name(&fetched.heads, &decision.tested);
-                let why = concise_warning(error.first());
-                self.tell(true, format!("revision {revision} cannot be tested at the moment: {why}"));
-                self.known.lock().failed = Some((fetched.heads.clone(), Instant::now()));
-                return Ok((decision, fetched));
-            }
-        };
+        let Some(tested) = self.tested(newest, &decision, &fetched) else { return Ok((decision, fetched)) };
         failpoint("a revision is tested");
         let decided = self.replace(newest, Some(&decision), tested)?;
         drop(role);
@@ -266,23 +267,46 @@ impl ServeRule {
         if let Some(there) = there.decision.filter(|_| there.is_recorded) {
             return Ok((there, fetched));
         }
-        let before = match fetched.records.first().and_then(|record| self.of_other_settings(record)) {
-            Some(before) => Some(before),
-            None => judge::start(self, newest, &fetched)?,
+        let of_others = fetched.records.first().and_then(|record| self.of_other_settings(record));
+        let of_others = of_others.map(|before| before.with_branches_of(&fetched.heads));
+        let is_aborted = |before: &Decision| before.is_aborted && before.tested == fetched.heads;
+        let tested = match of_others {
+            Some(before) if is_aborted(&before) => before,
+            Some(before) => match self.tested(newest, &before, &fetched) {
+                Some(tested) => tested,
+                None => return Ok((Arc::new(before), fetched)),
+            },
+            None => {
+                let start = judge::start(self, newest, &fetched)?;
+                judge::test(self, newest, start.as_ref(), &fetched)?
+            }
         };
-        let tested = judge::test(self, newest, before.as_ref(), &fetched)?;
         failpoint("a revision is tested");
         let decided = self.replace(newest, None, tested)?;
         drop(lock);
         Ok((decided, fetched))
     }
 
+    /// The decision about new commits; `None` if they could not be tested, and for a while after that.
+    fn tested(&self, newest: &Inventory, before: &Decision, fetched: &LastFetch) -> Option<Decision> {
+        if self.known.lock().has_failed(&fetched.heads) {
+            return None;
+        }
+        let error = match judge::test(self, newest, Some(before), fetched) {
+            Ok(tested) => return Some(tested),
+            Err(error) => error,
+        };
+        let revision = name(&fetched.heads, &before.tested);
+        let why = concise_warning(error.first());
+        self.tell(true, format!("revision {revision} cannot be tested at the moment: {why}"));
+        self.known.lock().failed = Some((fetched.heads.clone(), Instant::now()));
+        None
+    }
+
     /// The right to test; `None` if another process or thread has it.
     fn role(&self, decision: &Decision, fetched: &LastFetch) -> Option<Role<'_>> {
         let mut known = self.known.lock();
-        let waits =
-            |(commits, at): &(Arc<Heads>, Instant)| *commits == fetched.heads && at.elapsed() < PATIENCE;
-        if known.is_testing || known.failed.as_ref().is_some_and(waits) {
+        if known.is_testing || known.has_failed(&fetched.heads) {
             return None;
         }
         let role = if known.watch.is_some() {
@@ -313,9 +337,9 @@ impl ServeRule {
         (lock.is_some() || waited >= wait.saturating_mul(2)).then(|| Role { rule: self, _lock: lock })
     }
 
-    /// The last decision about the same trees by a process with other settings.
+    /// The last decision about the same nodes by a process with other settings.
     fn of_other_settings(&self, record: &Record) -> Option<Decision> {
-        let others = record.served.iter().filter(|(key, _)| key.starts_with(&self.trees));
+        let others = record.served.iter().filter(|(key, _)| key.starts_with(&self.about));
         others.filter_map(|(_, decision)| parsed(decision.clone())).max_by_key(Decision::began)
     }
 
@@ -400,13 +424,13 @@ impl ServeRule {
                 other = Some(there);
                 return false;
             }
-            if self.is_guest && !is_there && record.served.keys().any(|key| key.starts_with(&self.trees)) {
+            if self.is_guest && !is_there && record.served.keys().any(|key| key.starts_with(&self.about)) {
                 return false;
             }
             // One of another form cannot be believed. A decision after another one is as good as if none was lost.
             record.distrusted = before.is_none() && (record.distrusted || is_there);
             if begins {
-                record.served.retain(|key, _| !key.starts_with(&self.trees));
+                record.served.retain(|key, _| !key.starts_with(&self.about));
             }
             record.served.insert(self.key.clone(), json);
             true
@@ -440,7 +464,8 @@ impl ServeRule {
             return Ok(None);
         };
         let Some(trial) = &before.trial else { return Ok(None) };
-        let after = if promote { (*trial.promoted).clone() } else { before.aborted() };
+        let aborted = || Decision { is_aborted: true, ..before.without_trial() };
+        let after = if promote { (*trial.promoted).clone() } else { aborted() };
         self.replace(newest, Some(instead.as_ref().unwrap_or(&before)), after)?;
         Ok(Some(trial.revision.clone()))
     }
@@ -472,14 +497,14 @@ pub(super) fn forget(settings: &Settings) -> Result<()> {
     let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
     let locations = TreeLocations::of(&settings, None).unwrap_or_default();
     let Some(first) = locations.repositories.first() else { return Ok(()) };
-    let trees = trees(&locations);
-    let is_decided = |(key, decision): (&String, &Json)| key.starts_with(&trees) && !decision.is_null();
+    let about = about(&locations);
+    let is_decided = |(key, decision): (&String, &Json)| key.starts_with(&about) && !decision.is_null();
     if !first.known_record().is_some_and(|record| record.served.iter().any(is_decided)) {
         return Ok(());
     }
     // A process that remembers the decision does not take it for lost.
     first.change_record(WAIT, |record| {
-        let decided = record.served.iter_mut().filter(|(key, _)| key.starts_with(&trees));
+        let decided = record.served.iter_mut().filter(|(key, _)| key.starts_with(&about));
         decided.for_each(|(_, decision)| *decision = Json::Null);
         true
     })
@@ -536,15 +561,19 @@ fn of_pillars(settings: &Settings) -> Settings {
     }
 }
 
-/// The repositories and their trees, however the settings write them.
-fn trees(locations: &TreeLocations) -> String {
+/// The repositories and the tree of the nodes, however the settings write them: other nodes are another inventory. Trees
+/// of classes come and go with environments.
+fn about(locations: &TreeLocations) -> String {
     let addresses: Vec<&str> = locations.repositories.iter().map(|one| &*one.remote.address).collect();
+    format!("{:016x}", hash(format!("{addresses:?} {:?}", trees(&locations.nodes)).as_bytes()))
+}
+
+fn trees<'t>(places: impl IntoIterator<Item = &'t TreeLocation>) -> Vec<String> {
     let tree = |place: &TreeLocation| match place {
         TreeLocation::Git(branch) => format!("{:?}", (branch.repository, &branch.branch, &branch.root)),
         TreeLocation::Folders(folders) => format!("{folders:?}"),
     };
-    let trees: Vec<String> = locations.nodes.iter().chain(&locations.classes).map(tree).collect();
-    format!("{:016x}", hash(format!("{addresses:?} {trees:?}").as_bytes()))
+    places.into_iter().map(tree).collect()
 }
 
 impl From<&ServeRule> for Error {

@@ -1,6 +1,6 @@
 //! Who decides about new revisions, and what is no verdict: other settings, lost records, a git that fails.
 
-use super::serving::{BREAKS, all, options, serve, served, site, value};
+use super::serving::{BREAKS, all, news, options, serve, served, site, value};
 use super::site::Site;
 use reclass_serve::Served;
 
@@ -92,6 +92,71 @@ fn a_program_with_options_of_its_own_writes_no_decision() {
     site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
     assert_eq!(served(&beside(&yaml)), all("3", "2"));
     assert_ne!(decisions(), before);
+}
+
+#[test]
+fn a_laxer_rule_beside_the_master_takes_no_pillar() {
+    let (site, yaml, _) = broken();
+    // As `master_tops` with other options than `ext_pillar`, and `salt-run` with an edited file.
+    let laxer = "serve: tested, ignore_class_notfound: true";
+    let beside = Served::beside(&site.options(&options(laxer)), false).unwrap();
+    served(&beside);
+    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
+    assert_eq!(served(&serve(&site, &options("serve: tested, class_wildcards: true"))), all("1", "2"));
+}
+
+#[test]
+fn an_environment_that_comes_and_goes_takes_no_pillar() {
+    let (site, yaml, _) = broken();
+    super::site::git(&site.path("site"), &["branch", "prod", "master"]);
+    let with_environment =
+        yaml.replace("classes_uri: {", "classes_uri: {env_overrides: [{prod: {branch: prod}}], ");
+    assert_ne!(with_environment, yaml);
+    assert_eq!(served(&serve(&site, &with_environment)), all("1", "2"));
+    site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
+    assert_eq!(served(&serve(&site, &with_environment)), all("3", "2"));
+    assert_eq!(served(&serve(&site, &yaml)), all("3", "2"), "held where the other settings were");
+}
+
+#[test]
+fn a_changed_setting_does_not_bring_an_aborted_commit_back() {
+    let site = site();
+    let master = serve(&site, &options("serve: tested, canary: {match: n00}"));
+    served(&master);
+    site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 2}\n")]);
+    assert_eq!(value(&master, "n00", "a"), "2");
+    master.end_trial(false).unwrap();
+    for changed in
+        ["serve: tested, canary: {match: n00}, class_wildcards: true", "serve: tested", "serve: whole"]
+    {
+        assert_eq!(served(&serve(&site, &options(changed))), all("1", "1"), "{changed}");
+    }
+    site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
+    assert_eq!(served(&serve(&site, &options("serve: tested"))), all("3", "1"));
+}
+
+#[test]
+fn whole_that_comes_while_nodes_are_held_changes_nothing_and_says_so() {
+    let (site, _, _) = broken();
+    let whole = serve(&site, &options("serve: whole"));
+    let said = news(&whole);
+    assert!(said.iter().any(|sentence| sentence.contains("which keep the one before")), "{said:?}");
+    assert_eq!(served(&whole), all("1", "2"));
+    assert!(whole.delivery().unwrap().unwrap().is_served);
+}
+
+#[test]
+fn errors_of_other_settings_are_not_those_of_a_commit() {
+    let site = site();
+    let strict = serve(&site, &options("serve: tested, canary: {match: n06}"));
+    served(&strict);
+    site.commit("site", "master", &[("nodes/n02.yml", "classes: [role, gone]\n")]);
+    strict.of_most().unwrap();
+    strict.end_trial(true).unwrap();
+    site.commit("site", "master", &[BREAKS[1]]);
+    assert_eq!(strict.delivery().unwrap().unwrap().held[0].nodes, ["n02"]);
+    let laxer = serve(&site, &options("serve: tested, canary: {match: n06}, ignore_class_notfound: true"));
+    assert!(laxer.delivery().unwrap().unwrap().held.is_empty());
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub fn value(inventory: &Served, node: &str, name: &str) -> String {
 }
 
 /// What a question says about tests.
-fn news(inventory: &Served) -> Vec<String> {
+pub fn news(inventory: &Served) -> Vec<String> {
     let remarks = inventory.ask(None, false, |_| Ok(())).remarks;
     remarks.news.tested.into_iter().map(|(_, sentence)| sentence).collect()
 }
@@ -294,7 +294,7 @@ fn the_program_asks_the_same_decision_and_folders_have_none() {
     // Who works on folders reads them; what is shared is served.
     let folders = site.options("{serve: tested, inventory_base_uri: SITE}");
     assert!(Served::open(&folders, false).is_ok_and(|inventory| !inventory.tests_commits()));
-    let error = Served::shared(&folders).unwrap_err();
+    let error = Served::shared(&folders, false).unwrap_err();
     assert_eq!(code(&error), "setting-value");
     for canary in ["{percent: 200}", "web*", "{match: 1}", "{other: 1}"] {
         let error = Served::open(&site.options(&options(&format!("canary: {canary}"))), false).unwrap_err();
