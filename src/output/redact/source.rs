@@ -106,15 +106,17 @@ impl Redaction {
                     self.find(text, item, cover.item(), found);
                 }
             }
+            // `password: #abc`: a password that is not quoted.
+            NodeForm::Empty if cover != Cover::Open => {
+                let end = piece.end + comment_behind(text, piece.end);
+                let sign = text[piece.end..end].find('#');
+                found.extend(sign.map(|at| piece.end + at..end));
+            }
             NodeForm::Alias | NodeForm::Empty => {}
             NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted | NodeForm::BlockScalar => {
                 let written = &text[piece.content..piece.end];
                 if cover != Cover::Open && !self.is_reference(unquoted(written)) {
-                    let behind = &text[piece.end..];
-                    let blank = behind.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
-                    let comment =
-                        if blank.starts_with('#') { behind.find('\n').unwrap_or(behind.len()) } else { 0 };
-                    found.push(piece.content..piece.end + comment);
+                    found.push(piece.content..piece.end + comment_behind(text, piece.end));
                 } else if matches!(piece.form, NodeForm::Plain) {
                     self.find_mistyped(text, piece.content, written, found);
                 }
@@ -204,6 +206,13 @@ impl Redaction {
     }
 }
 
+/// The bytes of the comment behind a value, with the blanks before it; 0 without one.
+fn comment_behind(text: &str, end: usize) -> usize {
+    let behind = &text[end..];
+    let blank = behind.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
+    if blank.starts_with('#') { behind.find('\n').unwrap_or(behind.len()) } else { 0 }
+}
+
 /// What may be before the key of a line.
 const INDENT: [char; 3] = [' ', '\t', '-'];
 
@@ -279,6 +288,16 @@ mod tests {
             ("tokens: [a, {name: b}]\nopen: [{name: b}]\n", "tokens: [***\nopen: [{name: b}]\n"),
             ("\"pass\\x77ord\": x\n", "\"pass\\x77ord\": ***\n"),
             ("~password: x\n=token: y\n", "~password: ***\n=token: ***\n"),
+            // A comment that is the secret, and comments that are none.
+            ("password: #abc\nopen: #g\n", "password: ***\nopen: #g\n"),
+            (
+                "secrets: # of all\n  a: #b\n  c: [x, #y\n    z]\n",
+                "secrets: # of all\n  a: ***\n  c: [***\n    ***\n",
+            ),
+            (
+                "passwords:\n- #a\n- {b: } # c\n# d\npassword:\n# e\n",
+                "passwords:\n- ***\n- {b: } # c\n# d\npassword:\n# e\n",
+            ),
             ("? password\n: x\n", "? password\n: ***\n"),
             ("a: &pw x\npassword: *pw\ntoken: &t y\n", "a: &pw x\npassword: *pw\ntoken: &t ***\n"),
             ("password: ${_param:x}\ntoken: '${a:${b}}'\n", "password: ${_param:x}\ntoken: '${a:${b}}'\n"),

@@ -34,7 +34,7 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
         if !comment.starts_with(char::is_alphanumeric) || comment.contains(char::is_whitespace) {
             continue;
         }
-        let message = match (is_empty, hidden) {
+        let message = match (is_empty, hidden || written.linter.context.settings.mask_excerpts) {
             (true, false) => format!("the value is empty, because '#{comment}' is a comment"),
             (true, true) => "the value is empty, because a comment begins at the '#'".to_owned(),
             (false, _) => "the value ends before the '#', because a comment begins there".to_owned(),
