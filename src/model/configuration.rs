@@ -6,6 +6,7 @@ mod salt;
 use std::path::{Path, PathBuf};
 
 use crate::storage::fs;
+use crate::storage::git::remote::is_address;
 use reclass_base::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass_base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
 use reclass_base::source::Site;
@@ -146,6 +147,10 @@ fn base_of(options: &Map, path: &Path) -> Value {
 /// Adds the options of the file in `config_file`. Options in `options` override them.
 pub fn with_file(options: &Map) -> Result<Map> {
     let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
+    if is_address(path) {
+        let (name, allowed) = ("config_file".to_owned(), "the path of a file, and no address".to_owned());
+        return Err(Fault::new(Kind::SettingValue { name, allowed, similar: None }).into());
+    }
     let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
     all.extend(options.clone());
     Ok(all)

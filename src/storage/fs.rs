@@ -12,6 +12,7 @@ use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::access_error::reason_at;
+use super::git::remote::is_address;
 use super::{beneath, os};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;
@@ -359,6 +360,16 @@ pub fn display(path: &Path) -> String {
 pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<Vec<PathBuf>> {
     let one = |text: &str| -> Result<PathBuf> {
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
+        let base_text = base.map_or("", |base| base.strip_prefix("yaml_fs://").unwrap_or(base));
+        if let Some((name, _)) =
+            [(setting, text), ("inventory_base_uri", base_text)].iter().find(|(_, text)| is_address(text))
+        {
+            // It may contain a password.
+            let allowed = "a folder, and no address: a repository needs 'storage_type: yaml_git' and a mapping with \
+                           'repo'";
+            let (name, allowed) = ((*name).to_owned(), allowed.to_owned());
+            return Err(Fault::new(Kind::SettingValue { name, allowed, similar: None }).into());
+        }
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();
             Fault::new(Kind::DirectoryNotFound { path: ".".into(), message, similar: None }).into()

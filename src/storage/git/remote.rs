@@ -64,6 +64,9 @@ impl Remote {
             return Err("it is empty or has a control character");
         }
         let Some((scheme, rest)) = text.split_once("://") else {
+            if is_address(text) {
+                return Err("the scheme of an address ends with '://'");
+            }
             return if is_scp(text) { ssh(text, text) } else { local(text, Path::new(text), base) };
         };
         let scheme = scheme.to_ascii_lowercase();
@@ -115,6 +118,15 @@ impl Remote {
     pub fn with_head(self) -> Remote {
         Remote { folder: file_name(&self.address) + ".HEAD.git", head: true, ..self }
     }
+}
+
+/// Whether a text is meant as an address with a scheme. It may contain a password.
+pub fn is_address(text: &str) -> bool {
+    let is_mistyped = |scheme: &&str| {
+        let behind = text.strip_prefix(*scheme);
+        behind.is_some_and(|behind| behind.starts_with(":/") || behind.starts_with("//"))
+    };
+    text.contains("://") || text.contains('@') && ["http", "https", "ssh", "git"].iter().any(is_mistyped)
 }
 
 /// `user@host:path`: a colon before the first slash.

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use reclass::configuration::with_file;
 use reclass::error::{Error, Warning};
 use reclass::{Inventory, Request};
 
@@ -100,6 +101,26 @@ fn no_password_is_shown() {
     let text = Inventory::open(&options).unwrap_err().to_string();
     assert!(text.contains("percent") || text.contains("%2F"), "{text}");
     assert!(!text.contains("cret"), "{text}");
+}
+
+/// Who forgets `storage_type` has an address where a folder belongs.
+#[test]
+fn an_address_in_the_place_of_a_folder_is_refused_and_not_shown() {
+    let site = Site::new();
+    for yaml in [
+        "{inventory_base_uri: 'https://ada:s3cret@h/x'}",
+        "{nodes_uri: 'https://ada:s3cret@h/x'}",
+        "{classes_uri: [classes, 'ssh://ada:s3cret@h/x']}",
+        "{nodes_uri: 'https:/ada:s3cret@h/x'}",
+        "{config_file: 'https://ada:s3cret@h/x'}",
+        &at("https//ada:s3cret@h/x", ""),
+        &at("https:/ada:s3cret@h/x", ""),
+    ] {
+        let options = site.options(yaml);
+        let opened = with_file(&options).and_then(|options| Inventory::open(&options));
+        let text = opened.unwrap_err().to_string();
+        assert!(text.contains("address") && !text.contains("s3cret"), "{text}");
+    }
 }
 
 /// A server that takes connections and never answers.
