@@ -10,11 +10,13 @@
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     if (document.hidden) continue;
-    const state = await fetch("state").then((answer) => (answer.ok ? answer.text() : null)).catch(() => null);
+    const answer = await fetch("state").catch(() => null);
+    const state = answer?.ok ? await answer.text().catch(() => null) : null;
     if (state === null) {
-      if (++failed === 2) {
+      if (++failed >= 2) {
         line.hidden = false;
-        line.textContent = `The server has ended; this page is as of ${current.toLocaleTimeString()}.`;
+        const why = answer ? "The server has too many connections" : "The server has ended";
+        line.textContent = `${why}; this page is as of ${current.toLocaleTimeString()}.`;
       }
       continue;
     }
