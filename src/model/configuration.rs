@@ -148,8 +148,9 @@ fn base_of(options: &Map, path: &Path) -> Value {
 pub fn with_file(options: &Map) -> Result<Map> {
     let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
     if is_address(path) {
-        let (name, allowed) = ("config_file".to_owned(), "the path of a file, and no address".to_owned());
-        return Err(Fault::new(Kind::SettingValue { name, allowed, similar: None }).into());
+        let (setting, message) =
+            ("config_file".to_owned(), "it is an address, and must be a file".to_owned());
+        return Err(Fault::new(Kind::StorageOption { setting, message }).into());
     }
     let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
     all.extend(options.clone());

@@ -365,10 +365,10 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
             [(setting, text), ("inventory_base_uri", base_text)].iter().find(|(_, text)| is_address(text))
         {
             // It may contain a password.
-            let allowed = "a folder, and no address: a repository needs 'storage_type: yaml_git' and a mapping with \
-                           'repo'";
-            let (name, allowed) = ((*name).to_owned(), allowed.to_owned());
-            return Err(Fault::new(Kind::SettingValue { name, allowed, similar: None }).into());
+            let message = "it is an address, and must be a folder; a repository needs 'storage_type: yaml_git', and a \
+                           mapping with 'repo'";
+            let (setting, message) = ((*name).to_owned(), message.to_owned());
+            return Err(Fault::new(Kind::StorageOption { setting, message }).into());
         }
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();

@@ -163,7 +163,8 @@ kinds! {
     /// Edits are for files in folders. The files of this storage, as of git repositories, are read-only.
     StorageUnsupported { storage: String, operation: &'static str } "storage-unsupported" 65
         "files of storage_type '{storage}' cannot be {operation}";
-    /// The mapping of a storage in `nodes_uri` or `classes_uri` lacks an option, or has a wrong one.
+    /// The mapping of a storage in `nodes_uri` or `classes_uri` lacks an option, or has a wrong one; or an address is
+    /// in the place of a folder.
     StorageOption { setting: String, message: String } "storage-option" 65
         "setting '{setting}': {message}";
 
