@@ -5,8 +5,8 @@ mod salt;
 
 use std::path::{Path, PathBuf};
 
+use crate::storage::address::is_address;
 use crate::storage::fs;
-use crate::storage::git::remote::is_address;
 use reclass_base::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass_base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
 use reclass_base::source::Site;

@@ -12,7 +12,7 @@ use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::access_error::reason_at;
-use super::git::remote::is_address;
+use super::address::is_address;
 use super::{beneath, os};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;

@@ -3,6 +3,7 @@
 //! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
 pub(crate) mod access_error;
+pub(crate) mod address;
 mod beneath;
 pub(crate) mod etcd;
 pub(crate) mod folders;

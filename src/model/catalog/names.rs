@@ -178,10 +178,10 @@ impl PartialEq for CatalogEntry {
 pub struct NameIndex {
     /// The files, where not all names are made yet.
     nodes: Option<NodeFiles>,
-    all: OnceLock<Names>,
+    all: OnceLock<EntryMap>,
 }
 
-type Names = IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher>;
+type EntryMap = IndexMap<Text, Arc<CatalogEntry>, FxBuildHasher>;
 
 /// The files of nodes in folders.
 #[derive(Debug)]
@@ -229,7 +229,7 @@ fn names(
     kind: (bool, &'static str),
     prefix: impl Fn(&str) -> String,
     name: impl Fn(&str, usize) -> (&str, bool),
-) -> Names {
+) -> EntryMap {
     let mut found: Vec<(Text, (FoundFile, bool))> = Vec::new();
     for (folder, files) in &listing.folders {
         let mut whole = prefix(&folder.relative_text());
@@ -245,7 +245,7 @@ fn names(
     found.sort_by(|(one, (file, _)), (other, (other_file, _))| {
         one.cmp(other).then_with(|| file.path().cmp(&other_file.path()))
     });
-    let mut names = Names::default();
+    let mut names = EntryMap::default();
     names.reserve(found.len());
     for (name, file) in found {
         let last = names.last_mut().filter(|(last, _)| **last == name);
@@ -283,9 +283,9 @@ impl NameIndex {
         self.all().get(name)
     }
 
-    fn all(&self) -> &Names {
+    fn all(&self) -> &EntryMap {
         self.all.get_or_init(|| {
-            let Some(NodeFiles { listing, composed, .. }) = &self.nodes else { return Names::default() };
+            let Some(NodeFiles { listing, composed, .. }) = &self.nodes else { return EntryMap::default() };
             names(listing, (false, FOLDER), |inside| node_prefix(inside, *composed), whole)
         })
     }

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::storage::address::is_address;
 use crate::storage::fs::{absolute, percent_decoded, real};
 use crate::storage::record::file_name;
 
@@ -118,15 +119,6 @@ impl Remote {
     pub fn with_head(self) -> Remote {
         Remote { folder: file_name(&self.address) + ".HEAD.git", head: true, ..self }
     }
-}
-
-/// Whether a text is meant as an address with a scheme. It may contain a password.
-pub fn is_address(text: &str) -> bool {
-    let is_mistyped = |scheme: &&str| {
-        let behind = text.strip_prefix(*scheme);
-        behind.is_some_and(|behind| behind.starts_with(":/") || behind.starts_with("//"))
-    };
-    text.contains("://") || text.contains('@') && ["http", "https", "ssh", "git"].iter().any(is_mistyped)
 }
 
 /// `user@host:path`: a colon before the first slash.
