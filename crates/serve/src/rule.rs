@@ -228,7 +228,8 @@ impl ServeRule {
         let Some(decision) = decision else {
             return self.first(newest, fetched);
         };
-        if !is_recorded {
+        // The decision of a guest is in no record.
+        if !is_recorded && !self.is_guest {
             // The record was lost, and what this process knows is better than nothing.
             let decision = self.replace(newest, instead.as_ref(), (*decision).clone())?;
             return Ok((decision, self.last_fetched(newest)));

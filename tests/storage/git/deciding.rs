@@ -102,7 +102,16 @@ fn a_laxer_rule_beside_the_master_takes_no_pillar() {
     let beside = Served::beside(&site.options(&options(laxer)), false).unwrap();
     served(&beside);
     assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
-    assert_eq!(served(&serve(&site, &options("serve: tested, class_wildcards: true"))), all("1", "2"));
+    let changed = serve(&site, &options("serve: tested, class_wildcards: true"));
+    assert_eq!(served(&changed), all("1", "2"));
+    // It goes on to decide for itself.
+    for value in ["4", "5"] {
+        let text = format!("parameters: {{a: {value}}}\n");
+        site.commit("site", "master", &[("classes/role.yml", &text), ("classes/other.yml", &text)]);
+        assert_eq!(served(&beside), all(value, value));
+        assert_eq!(served(&changed), all(value, value));
+        assert_eq!(served(&beside), all(value, value));
+    }
 }
 
 #[test]
