@@ -216,3 +216,10 @@ def test_a_refused_classification_is_logged(opts: dict[str, Any], monkeypatch: p
         ["ERROR minion 'web1' keeps its node", "the grain 'reclass' of minion 'web1' is not false"],
         ["ERROR node 'web1' is not classified", "nothing is known of 'ip', which a rule needs"],
     ]
+
+
+def test_the_page_says_of_each_function_who_may_call_it() -> None:
+    page = (Path(__file__).parents[2] / "docs/editing.md").read_text()
+    table = page.split("## Who may call what")[1].split("`peer` checks the arguments")[0]
+    names = [function.__name__ for function in _functions.EVERYWHERE + _functions.OF_RUNNER]
+    assert [name for name in names if f"`{name}`" not in table] == []

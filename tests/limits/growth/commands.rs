@@ -40,7 +40,7 @@ const fn shape(name: &'static str, size: usize, parameter: &'static str, make: f
 
 /// `PARAMETER`, `BESIDE`, `OLD` and `OUT` are replaced by the parameter of the shape, a copy of the inventory with
 /// other values, the answers of that copy, and a new folder.
-const COMMANDS: [&[&str]; 27] = [
+const COMMANDS: &[&[&str]] = &[
     &["-n", "n1"],
     &["-n", "n1", "-o", "json"],
     &["-f", "n1"],
@@ -71,7 +71,7 @@ const COMMANDS: [&[&str]; 27] = [
 ];
 
 /// The commands that are not measured, each with the reason.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: &[(&str, &str)] = &[
     ("explore", "a server; its page is that of 'graph'"),
     ("init", "reads no inventory"),
     ("migrate", "reads a tree of saltclass"),
@@ -112,7 +112,7 @@ fn classes(base: &Path, count: usize, class: impl Fn(usize) -> String) {
     }
 }
 
-const SHAPES: [Shape; 28] = [
+const SHAPES: &[Shape] = &[
     shape("keys", 10_000, "k1", |base, count| {
         class(base, &lines(count, |number| format!("  k{number}: v{number}")));
     }),
