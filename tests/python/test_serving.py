@@ -300,9 +300,10 @@ def test_who_asks_by_other_options_takes_no_pillar(settings: dict[str, Any], git
     changed = {**strict, "class_wildcards": True}
     assert values(changed, {**opts, "ext_pillar": [{"reclass": changed}]}) == [1, 2]
     # A program that is no master forgets nothing.
-    fixed = {**opts, "ext_pillar": [{"reclass": settings}], "master_tops": {}, "__cli": "salt-api"}
-    _check.at_start(fixed)
-    assert values(strict, opts) == [1, 2]
+    fixed = {**opts, "ext_pillar": [{"reclass": settings}], "master_tops": {}}
+    for program in ("salt-api", "salt-call", "salt-minion", "script.py"):
+        _check.at_start({**fixed, "__cli": program})
+        assert values(strict, opts) == [1, 2]
     _check.at_start({**fixed, "__cli": "salt-master"})
     with pytest.raises(ReclassError):
         values({**strict, "group_errors": False}, {**opts, "ext_pillar": []})

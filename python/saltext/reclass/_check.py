@@ -52,7 +52,7 @@ def at_start(opts: Mapping[str, Any]) -> None:
             _logged.add(text)
             log.error("%s", text)
     # Another program may read a configuration that the running master does not have yet.
-    if opts.get("__cli") != "salt-api":
+    if str(opts.get("__cli", "salt-master")).startswith("salt-master"):
         _forget_served(opts)
 
 
