@@ -5,7 +5,7 @@ mod salt;
 
 use std::path::{Path, PathBuf};
 
-use crate::storage::address::is_address;
+use crate::storage::address::{refuse_address, without_scheme};
 use crate::storage::fs;
 use reclass_base::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass_base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
@@ -147,11 +147,7 @@ fn base_of(options: &Map, path: &Path) -> Value {
 /// Adds the options of the file in `config_file`. Options in `options` override them.
 pub fn with_file(options: &Map) -> Result<Map> {
     let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
-    if is_address(path) {
-        let (setting, message) =
-            ("config_file".to_owned(), "it is an address, and must be a file".to_owned());
-        return Err(Fault::new(Kind::StorageOption { setting, message }).into());
-    }
+    refuse_address("config_file", path, "a file")?;
     let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
     all.extend(options.clone());
     Ok(all)
@@ -164,7 +160,7 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
         return None;
     }
     let base = settings.inventory_base_uri.as_deref().unwrap_or(".");
-    let base = fs::absolute(None, Path::new(base.strip_prefix("yaml_fs://").unwrap_or(base)))?;
+    let base = fs::absolute(None, Path::new(without_scheme(base)))?;
     let path = FILE_NAMES.iter().map(|name| base.join(name)).find(|path| path.is_file())?;
     let used = settings.config_file.as_deref().and_then(|used| fs::absolute(None, Path::new(used)));
     if used.is_some_and(|used| fs::real(&used) == fs::real(&path)) {

@@ -12,7 +12,7 @@ use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::access_error::reason_at;
-use super::address::is_address;
+use super::address::{refuse_address, without_scheme};
 use super::{beneath, os};
 use crate::storage::os::fd::AsFd;
 use crate::storage::os::unix::fs::OpenOptionsExt;
@@ -355,21 +355,16 @@ pub fn display(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// For who names the address of a repository without the storage for it.
+const A_FOLDER: &str = "a folder; a repository needs 'storage_type: yaml_git', and a mapping with 'repo'";
+
 /// The absolute folders in `nodes_uri` or `classes_uri`. Relative paths begin at `base`, `~` is the home
 /// folder, and `..` is resolved without following links, as in Python's `os.path.abspath`.
 pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<Vec<PathBuf>> {
     let one = |text: &str| -> Result<PathBuf> {
-        let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
-        let base_text = base.map_or("", |base| base.strip_prefix("yaml_fs://").unwrap_or(base));
-        if let Some((name, _)) =
-            [(setting, text), ("inventory_base_uri", base_text)].iter().find(|(_, text)| is_address(text))
-        {
-            // It may contain a password.
-            let message = "it is an address, and must be a folder; a repository needs 'storage_type: yaml_git', and a \
-                           mapping with 'repo'";
-            let (setting, message) = ((*name).to_owned(), message.to_owned());
-            return Err(Fault::new(Kind::StorageOption { setting, message }).into());
-        }
+        let text = without_scheme(text);
+        refuse_address(setting, text, A_FOLDER)?;
+        refuse_address("inventory_base_uri", base.map_or("", without_scheme), A_FOLDER)?;
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();
             Fault::new(Kind::DirectoryNotFound { path: ".".into(), message, similar: None }).into()
@@ -392,7 +387,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
 pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&'v Text> {
     match uri {
         Value::Str(text) => {
-            let path = Path::new(text.strip_prefix("yaml_fs://").unwrap_or(text));
+            let path = Path::new(without_scheme(text));
             (absolute(base, path).as_deref() == Some(folder)).then_some(text)
         }
         Value::List(items) | Value::Tuple(items) => items.iter().find_map(|item| naming(base, item, folder)),
@@ -449,7 +444,7 @@ pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
     if path.has_root() {
         return Some(lexical(&path));
     }
-    let base = base.map(|base| home(Path::new(base.strip_prefix("yaml_fs://").unwrap_or(base))));
+    let base = base.map(|base| home(Path::new(without_scheme(base))));
     let joined = base.unwrap_or_default().join(path);
     let absolute = if joined.has_root() { joined } else { std::env::current_dir().ok()?.join(joined) };
     Some(lexical(&absolute))
