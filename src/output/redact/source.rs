@@ -108,15 +108,14 @@ impl Redaction {
             }
             // `password: #abc`: a password that is not quoted.
             NodeForm::Empty if cover != Cover::Open => {
-                let end = piece.end + comment_behind(text, piece.end);
-                let sign = text[piece.end..end].find('#');
-                found.extend(sign.map(|at| piece.end + at..end));
+                found.extend(comment_behind(text, piece.end));
             }
             NodeForm::Alias | NodeForm::Empty => {}
             NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted | NodeForm::BlockScalar => {
                 let written = &text[piece.content..piece.end];
                 if cover != Cover::Open && !self.is_reference(unquoted(written)) {
-                    found.push(piece.content..piece.end + comment_behind(text, piece.end));
+                    let end = comment_behind(text, piece.end).map_or(piece.end, |comment| comment.end);
+                    found.push(piece.content..end);
                 } else if matches!(piece.form, NodeForm::Plain) {
                     self.find_mistyped(text, piece.content, written, found);
                 }
@@ -206,11 +205,11 @@ impl Redaction {
     }
 }
 
-/// The bytes of the comment behind a value, with the blanks before it; 0 without one.
-fn comment_behind(text: &str, end: usize) -> usize {
-    let behind = &text[end..];
-    let blank = behind.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
-    if blank.starts_with('#') { behind.find('\n').unwrap_or(behind.len()) } else { 0 }
+/// The comment behind a value that ends there, on the same line.
+fn comment_behind(text: &str, end: usize) -> Option<Range<usize>> {
+    let line = text[end..].split('\n').next()?;
+    let comment = line.trim_start();
+    comment.starts_with('#').then(|| end + line.len() - comment.len()..end + line.len())
 }
 
 /// What may be before the key of a line.
