@@ -169,8 +169,8 @@ fn decide(
     promoted.problems = problems;
     let is_for_none = !promoted.in_use().contains(&tested);
     // A changed setting takes no commit from the nodes that have it.
-    let is_for_all = rule.whole && !base.in_use().contains(&tested);
-    if !broken.is_empty() && (is_for_all || !is_readable || is_for_none) {
+    let needs_all = rule.whole && !base.in_use().contains(&tested);
+    if !broken.is_empty() && (needs_all || !is_readable || is_for_none) {
         rule.tell(true, format!("revision {revision} breaks {nodes} and is served to none{first}"));
         return refused;
     }
