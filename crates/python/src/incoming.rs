@@ -44,9 +44,8 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
     if !PROGRAM_SETTINGS.iter().chain(&["config_file", BESIDE]).any(|name| given.contains_key(*name)) {
         return Ok(given);
     }
-    let given = given.into_iter().filter(|(key, _)| key.as_str() != Some(BESIDE)).collect();
     let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
-    let counts = |key: &Key| key.as_str().is_none_or(|key| !PROGRAM_SETTINGS.contains(&key));
+    let counts = |key: &Key| key.as_str().is_none_or(|key| key != BESIDE && !PROGRAM_SETTINGS.contains(&key));
     Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
 }
 
