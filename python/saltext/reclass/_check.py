@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from saltext.reclass import _revision, _versions, guard
-from saltext.reclass._salt import RefusedError, describe, settings_of
+from saltext.reclass._salt import RefusedError, describe, is_of_master, settings_of
 from saltext.reclass.errors import ReclassError
 
 log = logging.getLogger(__name__)
@@ -51,8 +51,7 @@ def at_start(opts: Mapping[str, Any]) -> None:
         if text not in _logged:
             _logged.add(text)
             log.error("%s", text)
-    # Another program may read a configuration that the running master does not have yet.
-    if str(opts.get("__cli", "salt-master")).startswith("salt-master"):
+    if is_of_master(opts):
         _forget_served(opts)
 
 

@@ -215,8 +215,12 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
     return settings
 
 
-# Programs that read the configuration of the master anew, and may find one that it does not have yet.
-_READERS = ("salt-run", "salt-api", "salt-call", "salt-minion")
+def is_of_master(opts: Mapping[str, Any]) -> bool:
+    """Whether a process goes by the options of the running master, or is a master of its own (salt-ssh).
+
+    Every other program reads the configuration anew, and may find one that the master does not have yet.
+    """
+    return str(opts.get("__cli", "salt-master")).startswith(("salt-master", "salt-ssh"))
 
 
 def _is_beside(given: Mapping[str, Any], opts: Mapping[str, Any]) -> bool:
@@ -224,7 +228,7 @@ def _is_beside(given: Mapping[str, Any], opts: Mapping[str, Any]) -> bool:
 
     Who asks by others decides about new commits for itself: a laxer rule must take no pillar from a minion.
     """
-    if opts.get("__role") == "master" and opts.get("__cli") in _READERS:
+    if opts.get("__role") == "master" and not is_of_master(opts):
         return True
     pillars = [entry for entry in opts.get("ext_pillar") or [] if isinstance(entry, Mapping)]
     of_reclass = [entry["reclass"] or {} for entry in pillars if "reclass" in entry]
