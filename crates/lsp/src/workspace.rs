@@ -36,6 +36,8 @@ pub struct Workspace {
     /// The answers for nodes when they last rendered, and their parameters with hidden secrets: the text is broken
     /// while somebody types a reference.
     parameters: RefCell<HashMap<String, (Arc<NodeInfo>, Value)>>,
+    /// The node whose values were shown last in a file.
+    nodes: RefCell<HashMap<String, String>>,
     /// The node that somebody chose.
     pub node: Option<String>,
     /// How often its texts changed. A check of older texts is not shown.
@@ -76,6 +78,7 @@ impl Workspace {
             names: Arc::default(),
             findings: Vec::new(),
             parameters: RefCell::default(),
+            nodes: RefCell::default(),
             node: None,
             generation: 0,
         })
@@ -114,7 +117,15 @@ impl Workspace {
     pub fn node_of(&self, path: &str) -> Option<String> {
         let chosen =
             self.node.as_ref().filter(|node| self.names.nodes_of(path).any(|name| **name == *node.as_str()));
-        chosen.cloned().or_else(|| self.names.first_node(path).map(ToString::to_string))
+        let node = chosen.cloned().or_else(|| self.names.first_node(path).map(ToString::to_string))?;
+        self.nodes.borrow_mut().insert(path.to_owned(), node.clone());
+        Some(node)
+    }
+
+    /// The same. As long as a node has errors, it keeps the files that it had.
+    pub fn last_node_of(&self, path: &str) -> Option<String> {
+        let before = || self.nodes.borrow().get(path).filter(|node| self.names.has_errors(node)).cloned();
+        self.node_of(path).or_else(before)
     }
 
     /// The same; before the first check a node is searched for a while.

@@ -125,7 +125,7 @@ fn references(place: &Cursor<'_>, start: usize) -> Vec<CompletionItem> {
     let delimiter = &*settings.delimiter;
     let written = &place.text[start..place.offset];
     let above = written.rfind(delimiter).map_or("", |at| &written[..at]);
-    let Some(node) = place.node() else { return Vec::new() };
+    let Some(node) = place.workspace.last_node_of(place.path) else { return Vec::new() };
     let Some(parameters) = place.workspace.parameters(&node) else { return Vec::new() };
     let mut value = &parameters;
     let mut path: Vec<Key> = Vec::new();

@@ -171,6 +171,12 @@ impl InventoryNames {
         self.nodes.get(*first as usize)
     }
 
+    /// Whether a node has errors, so that nobody knows which files it has.
+    pub fn has_errors(&self, node: &str) -> bool {
+        let at = self.nodes.binary_search_by(|known| (**known).cmp(node));
+        at.is_ok_and(|at| self.layers.get(at).is_none_or(Vec::is_empty))
+    }
+
     /// The nodes that have a file.
     pub fn nodes_of<'o>(&'o self, path: &str) -> impl Iterator<Item = &'o Text> {
         let file = self.files.get(path);
