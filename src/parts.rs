@@ -67,7 +67,7 @@ pub mod engine {
     pub use crate::engine::sequence::{
         AUTOMATIC, IncludedBy, IncludedFile, ListedClass, Sequence, StepAdditions,
     };
-    pub use crate::engine::trees::LastFetch;
+    pub use crate::engine::trees::{LastFetch, branches_in_use};
 
     /// The parameters that every node has.
     pub mod automatic {

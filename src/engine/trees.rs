@@ -4,7 +4,7 @@
 //! A tree of classes is read when a node first needs it. From then on, each new commit is read when it is
 //! noticed, so that unchanged files can be distinguished from changed ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,10 +54,8 @@ impl LastFetch {
         }
         let in_use = |(number, record): (usize, &Arc<Record>)| {
             let mut heads = record.heads.clone();
-            let named: Vec<_> =
-                places(locations, number, locations.schemas.as_ref()).map(|(_, name)| name).collect();
-            if !named.contains(&None) {
-                heads.retain(|name, _| named.iter().flatten().any(|named| **named == **name));
+            if let Some(named) = branches_in_use(locations, number) {
+                heads.retain(|name, _| named.contains(name));
             }
             heads
         };
@@ -414,6 +412,12 @@ fn pinned_record(
         Some(before) if before.heads == *heads && before.times == record.times => before.clone(),
         _ => Arc::new(Record { times: record.times.clone(), heads: heads.clone(), ..Record::default() }),
     }
+}
+
+/// The branches of a repository that an inventory reads; `None` for all of them, if environments name theirs.
+pub fn branches_in_use(locations: &TreeLocations, repository: usize) -> Option<BTreeSet<String>> {
+    let places = places(locations, repository, locations.schemas.as_ref());
+    places.map(|(_, name)| name.map(|name| name.to_string())).collect()
 }
 
 /// The trees of a repository with their branches; `None` for the branch that an environment names.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use reclass::error::Error;
 use reclass::value::{Map, Text, Value};
 use reclass::{Inventory, NodeInfo, Request};
-use reclass_serve::Served;
+use reclass_serve::{Asker, Served};
 
 /// Enough for the engine to share the work between threads of its own.
 const NODES: usize = 72;
@@ -186,7 +186,7 @@ fn threads_are_given_what_the_files_said_at_one_moment() {
                     match turn % 4 {
                         0 | 1 => site.check(one, turn),
                         2 => site.check(
-                            &Served::shared(&site.options("auto"), false).unwrap().of_most().unwrap(),
+                            &Served::shared(&site.options("auto"), Asker::Master).unwrap().of_most().unwrap(),
                             turn,
                         ),
                         _ if number % 2 == 0 => site.check(&own, turn),

@@ -232,6 +232,20 @@ class Run:
         if asker != "program" and not any(isinstance(state, Blank) for state in fits):
             self.memory[asker] = {it for state in fits for it in known[state] if isinstance(it, Decision)}
 
+    def ask_guest(self) -> None:
+        """Who asks by other settings gets what the record says, and changes nothing."""
+        self.counts.questions += 1
+        door, node = self.random.choice([*OF_NODE, "status", "delivery"]), self.node()
+        guest = Worker({**self.given, "limit_classes": 500, "_asker": "guest"}, self.folder)
+        answer = guest.ask(door, node)
+        guest.kill()
+        step = f"guest: {door} {node} -> {answer}"
+        self.steps.append(step)
+        wanted = {it: expected(it, self.head, self.rule.canary, door, node) for it in self.possible}
+        self.possible = {state for state, answers in wanted.items() if answers == answer}
+        if not self.possible:
+            raise MismatchError(f"{step}\n  expected: {wanted}")
+
     def race(self) -> None:
         """Questions side by side, with a push or a kill amid them."""
         chance = self.random
@@ -318,10 +332,13 @@ class Run:
 
     def question(self) -> None:
         chance, door = self.random, self.random.random()
-        if door < 0.06:
+        if door < 0.06 and not self.is_lost():
+            # Without a decision, a guest makes one for itself alone.
             self.ask("program", chance.choice(OF_PROGRAM), self.node())
         elif door < 0.1:
             self.ask(chance.choice(NAMES), chance.choice(SLOW), "")
+        elif door < 0.18 and not self.is_lost():
+            self.ask_guest()
         else:
             doors = ["pillar", "pillar", "pillar", *OF_NODE, "status", "state", "delivery", "metrics"]
             self.ask(chance.choice(NAMES), chance.choice(doors), self.node())

@@ -270,13 +270,47 @@ def test_a_git_that_fails_is_no_verdict_on_a_commit(
     assert served.pillar("web2")["v"] == 2
 
 
-def test_entries_that_decide_apart_are_a_problem(settings: dict[str, Any]) -> None:
+def test_entries_with_other_options_are_a_remark(settings: dict[str, Any]) -> None:
     given = {**settings, "serve": "tested"}
     pillars, tops = [{"reclass": {**given, "canary": {"match": "web1"}}}], {"reclass": given}
     report = _check.check({"ext_pillar": pillars, "master_tops": tops, "__role": "master"})
-    assert any("each decides by its own" in problem for problem in report["problems"])
+    assert any("the first entry of ext_pillar alone" in remark for remark in report["remarks"])
     report = _check.check({"ext_pillar": [{"reclass": given}], "master_tops": tops, "__role": "master"})
-    assert not any("each decides by its own" in problem for problem in report["problems"])
+    assert not any("the first entry of ext_pillar alone" in remark for remark in report["remarks"])
+
+
+def test_states_are_of_the_commit_of_the_pillar(settings: dict[str, Any], git_site: GitSite) -> None:
+    given = {**settings, "serve": "tested", "canary": {"match": "web1"}}
+    opts: dict[str, Any] = {"__role": "master", "ext_pillar": [{"reclass": given}]}
+    opts["master_tops"] = {"reclass": {**given, "class_wildcards": True}}
+
+    def of(node: str) -> tuple[int, list[str]]:
+        # The states first.
+        top = _salt.top({"id": node}, opts)["base"]
+        return _salt.pillar(node, {}, (), given, opts)["v"], top
+
+    git_site.commit({"classes/a": "applications: [one]\nparameters: {v: 1}\n"})
+    assert [of("web1"), of("web2")] == [(1, ["one"])] * 2
+    for value, promote in ((2, True), (3, False)):
+        git_site.commit({"classes/a": f"applications: [s{value}]\nparameters: {{v: {value}}}\n"})
+        old = of("web2")
+        _salt.pillar("web1", {}, (), given, opts)
+        assert [of("web1"), of("web2")] == [(value, [f"s{value}"]), old]
+        assert Inventory(**given).end_trial(promote)
+        assert [of("web1"), of("web2")] == ([(value, [f"s{value}"])] * 2 if promote else [old] * 2)
+
+
+def test_each_tree_of_nodes_has_its_decision(settings: dict[str, Any], git_site: GitSite) -> None:
+    given = {**settings, "serve": "tested"}
+    (git_site.repo / "others").mkdir()
+    other = {**given, "nodes_uri": str(git_site.repo / "others")}
+    git_site.commit({"others/db1": "classes: [a]\n"})
+    pillars = [{"reclass": given}, {"reclass": other}]
+    opts: dict[str, Any] = {"__role": "master", "ext_pillar": pillars}
+    assert "_asker" not in _salt.settings_of(other, opts)
+    assert _salt.pillar("db1", {}, (), other, opts)["v"] == 1
+    git_site.commit({"others/db1": "classes: [a, gone]\n"})
+    assert _salt.pillar("db1", {}, (), other, opts)["v"] == 1
 
 
 def test_who_asks_by_other_options_takes_no_pillar(settings: dict[str, Any], git_site: GitSite) -> None:
@@ -291,11 +325,12 @@ def test_who_asks_by_other_options_takes_no_pillar(settings: dict[str, Any], git
     assert values(strict, opts) == [1, 1]
     git_site.commit({"nodes/dc/web1": "classes: [a, gone]\n", "classes/a": "parameters: {v: 2}\n"})
     assert values(strict, opts) == [1, 2]
-    # The states by other options, and a runner that reads an edited file.
+    # The states by other options, a runner that reads an edited file, and salt-ssh.
     _salt.top({"id": "web2"}, opts)
     edited = {**laxer, "class_wildcards": True}
-    run = {"__role": "master", "__cli": "salt-run", "ext_pillar": [{"reclass": edited}]}
-    assert values(edited, run) == [2, 2]
+    for program in ("salt-run", "salt-ssh", "salt-call"):
+        run = {"__role": "master", "__cli": program, "ext_pillar": [{"reclass": edited}]}
+        assert values(edited, run) == [1, 2]
     # A restart of the master with a changed setting begins with the last decision.
     changed = {**strict, "class_wildcards": True}
     assert values(changed, {**opts, "ext_pillar": [{"reclass": changed}]}) == [1, 2]

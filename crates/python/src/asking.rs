@@ -150,7 +150,7 @@ impl Inventory {
         if let Some(served) = still {
             return Ok(served);
         }
-        let served = Served::shared(&self.options, self.is_beside)?;
+        let served = Served::shared(&self.options, self.asker)?;
         if let Some(known) = &mut known {
             **known = Arc::downgrade(&served);
         }

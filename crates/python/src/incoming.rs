@@ -18,6 +18,7 @@ use reclass::error::{Fault, Kind};
 use reclass::settings::PROGRAM_SETTINGS;
 use reclass::value::{Date, DateTime, Key, Map, Text, Value};
 use reclass_base::failpoints::failpoint;
+use reclass_serve::Asker;
 
 /// Maximum nesting depth of objects from Python.
 const DEPTH: usize = 256;
@@ -29,8 +30,8 @@ const VALUES: usize = 2_000_000;
 /// Maximum number of bytes in texts and numbers, counted in the same manner.
 const BYTES: usize = 256 * 1024 * 1024;
 
-/// The mark of options by which somebody asks beside the pillars of a master. Salt's adapters set it.
-const BESIDE: &str = "_beside";
+/// The mark of options by which somebody asks who is no process of a master. Salt's adapters set it.
+const ASKER: &str = "_asker";
 
 /// The options of an inventory from keyword arguments, combined with the file that `config_file` names.
 /// Settings that only the programs use are ignored, whatever their value.
@@ -41,17 +42,22 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
         _ => Map::default(),
     };
     // Each request comes here, and most have nothing to change: two copies would be a sixth of this.
-    if !PROGRAM_SETTINGS.iter().chain(&["config_file", BESIDE]).any(|name| given.contains_key(*name)) {
+    if !PROGRAM_SETTINGS.iter().chain(&["config_file", ASKER]).any(|name| given.contains_key(*name)) {
         return Ok(given);
     }
     let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
-    let counts = |key: &Key| key.as_str().is_none_or(|key| key != BESIDE && !PROGRAM_SETTINGS.contains(&key));
+    let counts = |key: &Key| key.as_str().is_none_or(|key| key != ASKER && !PROGRAM_SETTINGS.contains(&key));
     Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
 }
 
-/// Whether somebody asks beside the pillars of a master, see [`reclass_serve::Served::beside`].
-pub fn is_beside(settings: Option<&Bound<'_, PyDict>>) -> bool {
-    settings.is_some_and(|settings| settings.contains(BESIDE).unwrap_or_default())
+/// Who asks, by that mark.
+pub fn asker(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Asker> {
+    let mark = settings.map(|settings| settings.get_item(ASKER)).transpose()?.flatten();
+    Ok(match mark {
+        None => Asker::Master,
+        Some(mark) if mark.eq("masterless")? => Asker::Masterless,
+        Some(_) => Asker::Guest,
+    })
 }
 
 /// The value of a Python object. `what` names it in errors: `the pillar`.

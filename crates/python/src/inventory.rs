@@ -28,7 +28,7 @@ use reclass_analysis::lint::lint;
 use reclass_analysis::list::{self, ListedRows, NodeFilter};
 use reclass_base::lock::Mutex;
 use reclass_base::stack::grow;
-use reclass_serve::{Served, status};
+use reclass_serve::{Asker, Served, status};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -36,7 +36,7 @@ use reclass_serve::{Served, status};
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Inventory {
     pub(crate) options: Map,
-    pub(crate) is_beside: bool,
+    pub(crate) asker: Asker,
     /// What the process shares for these options. It is looked up anew after a fork and after a panic.
     pub(crate) served: Mutex<Weak<Served>>,
     propagates: bool,
@@ -52,14 +52,14 @@ impl Inventory {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
-            let (options, is_beside) = (incoming::options(py, settings)?, incoming::is_beside(settings));
-            let served = py.detach(|| grow(|| Served::shared(&options, is_beside)));
+            let (options, asker) = (incoming::options(py, settings)?, incoming::asker(settings)?);
+            let served = py.detach(|| grow(|| Served::shared(&options, asker)));
             let served = served.map_err(|error| exception(py, &error))?;
             log::once(py, served.settings_warnings())?;
             // A child takes over what nobody but the registry holds.
             Ok(Inventory {
                 options,
-                is_beside,
+                asker,
                 propagates: served.settings().propagate_pillar_data_to_reclass,
                 reads_grains: served.reads_grains(),
                 served: Mutex::new(Arc::downgrade(&served)),

@@ -20,6 +20,8 @@ const SHOWN: usize = 8;
 /// The commits that each node gets.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Decision {
+    /// The settings whose rule made it.
+    pub(super) by: RuleSettings,
     /// The commits in use. The first ones are those of most nodes.
     pub(super) commits: Vec<Arc<Heads>>,
     /// The other nodes, with indexes into `commits`.
@@ -42,6 +44,20 @@ pub struct Decision {
     /// Duration of the test.
     pub(super) took: Duration,
 }
+
+/// The settings whose rule made a decision.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct RuleSettings {
+    /// A fingerprint of those that a pillar or the rule depends on.
+    pub(super) settings: String,
+    /// The branches that it reads, in the order of the commits.
+    pub(super) branches: Vec<Branches>,
+    /// Whether a process of a master made it.
+    pub(super) is_of_master: bool,
+}
+
+/// A fingerprint of the address of a repository, and the names of the branches in use; `None` for all of them.
+pub(super) type Branches = (String, Option<BTreeSet<String>>);
 
 /// An error of new commits, and the nodes that it takes a pillar from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -87,6 +103,7 @@ impl Decision {
         let nodes = targets.into_iter().map(|(node, heads)| (node, number(heads)));
         let nodes = nodes.filter(|(_, number)| *number > 0).collect();
         Decision {
+            by: RuleSettings::default(),
             nodes,
             commits,
             tested: tested.clone(),
@@ -137,25 +154,37 @@ impl Decision {
         Decision { trial: None, ..self.clone() }
     }
 
-    /// The same for other branches: each new one is at its newest commit.
-    pub(super) fn with_branches_of(self, newest: &Heads) -> Decision {
-        let at = |heads: &Arc<Heads>| -> Arc<Heads> {
-            let repositories = newest.iter().zip(heads.iter());
-            let commit = |(name, head): (&String, &Arc<str>), before: &BTreeMap<String, Arc<str>>| {
-                (name.clone(), before.get(name).unwrap_or(head).clone())
-            };
-            let heads =
-                repositories.map(|(now, before)| now.iter().map(|head| commit(head, before)).collect());
-            Arc::new(heads.collect())
+    /// The decision after its trial, if all nodes get the commits.
+    pub(super) fn after(&self, trial: &Trial) -> Decision {
+        Decision { by: self.by.clone(), ..(*trial.promoted).clone() }
+    }
+
+    /// The same for other repositories and branches: each that was not read before is at its newest commit.
+    pub(super) fn with_branches(&self, branches: &[Branches], newest: &Heads) -> Decision {
+        let has = |names: &Option<BTreeSet<String>>, name: &String| {
+            names.as_ref().is_none_or(|names| names.contains(name))
         };
-        let has_others = self.tested.iter().zip(newest).any(|(one, other)| !one.keys().eq(other.keys()));
-        if !has_others {
-            return self;
-        }
+        let at = |heads: &Arc<Heads>| -> Arc<Heads> {
+            let repositories = branches.iter().zip(newest).map(|((repository, named), newest)| {
+                let mut known = self.by.branches.iter().zip(heads.iter());
+                let known = known.find(|((known, _), _)| known == repository);
+                let before = known.into_iter().flat_map(|(_, heads)| heads);
+                let before = before.filter(|(name, _)| has(named, name));
+                let is_new = |name: &String| known.is_none_or(|((_, named), _)| !has(named, name));
+                let new = newest.iter().filter(|(name, _)| is_new(name));
+                before.chain(new).map(|(name, commit)| (name.clone(), commit.clone())).collect()
+            });
+            Arc::new(repositories.collect())
+        };
+        let trial = self.trial.as_ref().map(|trial| {
+            let promoted = self.after(trial).with_branches(branches, newest);
+            Trial { promoted: Box::new(promoted), ..trial.clone() }
+        });
         Decision {
             commits: self.commits.iter().map(at).collect(),
             tested: at(&self.tested),
-            ..self.without_trial()
+            trial,
+            ..self.clone()
         }
     }
 

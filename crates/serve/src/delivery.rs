@@ -14,6 +14,7 @@ use reclass_base::error::Result;
 /// Where the newest commits are on their way to the minions. Names of commits are as `a1b2c3d4 of main`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a line of the table")]
 pub struct Delivery {
     /// The commits that were fetched last.
     pub fetched: String,
@@ -23,6 +24,8 @@ pub struct Delivery {
     pub served: String,
     /// Whether any node gets the commits that were tested last.
     pub is_served: bool,
+    /// Whether no node gets them because somebody ended their trial.
+    pub is_aborted: bool,
     /// The errors of the commits that were tested last, each with the nodes that keep earlier ones.
     pub held: Vec<HeldNodes>,
     /// Whether the newest commits were tested without earlier ones, because none were known.
@@ -106,6 +109,7 @@ pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
         tested,
         served: name(decision.most(), if is_served { &decision.tested } else { decision.most() }),
         is_served,
+        is_aborted: decision.is_aborted,
         held: decision.held(),
         is_first: decision.is_first,
         first: decision.first.clone(),

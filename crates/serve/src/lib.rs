@@ -28,4 +28,5 @@ pub mod status;
 pub use decision::{Decision, HeldNodes, Trial};
 pub use delivery::{Delivery, TrialState};
 pub use question::{FailedQuestion, Fetches, News, Pillar, Remarks, ServedReply, without_node};
+pub use rule::Asker;
 pub use served::Served;

@@ -10,6 +10,7 @@ use std::sync::{Arc, MutexGuard};
 
 use once_cell::race::OnceBox;
 
+use crate::rule::Asker;
 use crate::served::Served;
 use reclass_base::error::Result;
 use reclass_base::failpoints::failpoint;
@@ -19,7 +20,7 @@ use reclass_base::value::Map;
 /// An inventory with its key.
 struct RegistryEntry {
     options: Map,
-    is_guest: bool,
+    asker: Asker,
     inventory: Arc<Served>,
 }
 
@@ -69,11 +70,11 @@ impl Registry {
     }
 }
 
-/// The inventory for these options. A guest decides for itself (`serve`).
-pub fn shared(options: &Map, is_guest: bool) -> Result<Arc<Served>> {
+/// The inventory for these options.
+pub fn shared(options: &Map, asker: Asker) -> Result<Arc<Served>> {
     let mut inventories = Registry::current().inventories();
     let is_it = |entry: &RegistryEntry| {
-        entry.is_guest == is_guest && entry.options == *options && entry.inventory.paths_hold()
+        entry.asker == asker && entry.options == *options && entry.inventory.paths_hold()
     };
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
@@ -82,14 +83,14 @@ pub fn shared(options: &Map, is_guest: bool) -> Result<Arc<Served>> {
         inventories.push(entry);
         return Ok(inventory);
     }
-    let inventory = Arc::new(Served::opened(options, true, is_guest)?);
+    let inventory = Arc::new(Served::opened(options, true, asker)?);
     // Another thread may have changed the current folder meanwhile.
     if inventory.paths_hold() {
         if inventories.len() >= MAX_INVENTORIES {
             // Objects that hold it ask for it anew, so that it is freed.
             inventories.remove(0).inventory.forget();
         }
-        inventories.push(RegistryEntry { options: options.clone(), is_guest, inventory: inventory.clone() });
+        inventories.push(RegistryEntry { options: options.clone(), asker, inventory: inventory.clone() });
     }
     Ok(inventory)
 }

@@ -5,11 +5,11 @@
 //! come to an end loses its role: another process takes over when commits have waited long enough. Who decides twice
 //! does no harm, since a decision replaces the one that its test began with, or none.
 //!
-//! A decision belongs to the settings that a pillar depends on: a process with others has a decision of its own, which
-//! begins with the commits of the last one about the same nodes, and takes its place. A process that lives on with the
-//! other settings writes its own again. So settings that come back after a while do not bring the decision back that they
-//! had. Who asks beside the master, or for states by other settings than those of pillars, takes no place: such a decision
-//! may be made by a laxer rule. A decision that was made without earlier commits gives way to one that a process remembers.
+//! There is one decision for the nodes of an inventory, and everybody goes by it, whatever other settings they have. It
+//! notes the settings whose rule made it. A process with these may test what is new. A master that starts with others
+//! tests by them, beginning with the commits that are served; its older processes follow. A guest with others changes
+//! nothing: a laxer rule must take no pillar from a minion. A decision that was made without earlier commits gives way to
+//! one that a process remembers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::canary::Canary;
-use super::decision::{Decision, name};
+use super::decision::{Branches, Decision, RuleSettings, name};
 use super::judge;
 use reclass::Inventory;
-use reclass::parts::engine::LastFetch;
+use reclass::parts::engine::{LastFetch, branches_in_use};
 use reclass::parts::storage::record::hash;
 use reclass::parts::storage::{
     FetchLock, Heads, Moment, Record, RecordFile, Repository, TreeLocation, TreeLocations,
@@ -38,16 +38,26 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// And as many times as long as the last test took.
 const TESTS: u32 = 3;
 
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asker {
+    /// A process that makes the pillars of a master.
+    Master,
+    /// A program that makes pillars without a master: salt-ssh, masterless minions, scripts.
+    Masterless,
+    /// Whoever else asks: a runner, a command line, an entry that makes no pillars.
+    Guest,
+}
+
 #[derive(Debug)]
 pub(super) struct ServeRule {
-    /// The key of its decision in the record: the nodes, and everything else that it depends on.
-    pub key: String,
-    /// The beginning of the keys of all decisions about these nodes.
-    about: String,
+    /// The key of its decision in the record: the tree of the nodes.
+    key: String,
+    /// What its decisions note.
+    by: RuleSettings,
+    asker: Asker,
     testers: RecordFile,
     deputies: RecordFile,
-    /// Whether it decides for itself, and writes a decision only where no other settings have one.
-    is_guest: bool,
     /// Whether commits that break a node are served to none.
     pub whole: bool,
     pub canary: Option<Canary>,
@@ -72,6 +82,8 @@ struct ServeMemory {
     waiting: Option<(Arc<Heads>, Instant)>,
     /// Commits that could not be tested, and when.
     failed: Option<(Arc<Heads>, Instant)>,
+    /// Whether this process has gone by a decision of these settings.
+    has_begun: bool,
     /// Whether a thread of this process tests.
     is_testing: bool,
     /// Sentences about decisions of this process, for its log. The flag says that nodes break.
@@ -85,6 +97,8 @@ struct KnownDecision {
     is_recorded: bool,
     /// The decision without earlier commits that the record has in place of it.
     instead: Option<Decision>,
+    /// Whether it is by other settings, and this process starts with its own.
+    begins: bool,
 }
 
 pub(super) struct DecidedStates {
@@ -114,7 +128,7 @@ impl ServeMemory {
 
 impl ServeRule {
     /// The rule that the settings name; `None` for `serve: now`, and for a fixed revision.
-    pub fn of(newest: &Inventory, is_guest: bool) -> Result<Option<ServeRule>> {
+    pub fn of(newest: &Inventory, asker: Asker) -> Result<Option<ServeRule>> {
         let (settings, locations) = (newest.settings(), newest.locations());
         let canary = Canary::of(&settings.canary)?;
         let reads_folders = &*settings.storage_type == "yaml_fs" && !settings.commits;
@@ -128,16 +142,24 @@ impl ServeRule {
                 Kind::SettingValue { name: "serve".into(), allowed: allowed.to_owned(), similar: None };
             return Err(Fault::new(kind).into());
         };
-        let about = about(locations);
-        let depends = format!("{:?} {:?}", trees(&locations.classes), of_pillars(settings));
-        let key = format!("{about}-{:016x}", hash(depends.as_bytes()));
+        let key = key(locations);
+        let repositories = locations.repositories.iter().enumerate();
+        let branches: Vec<Branches> = repositories
+            .map(|(number, one)| (hashed(&one.remote.address), branches_in_use(locations, number)))
+            .collect();
+        let depends = (trees(&locations.classes), trees(&locations.schemas), of_pillars(settings));
+        let by = RuleSettings {
+            settings: hashed(&(&branches, depends, &canary)),
+            branches,
+            is_of_master: asker == Asker::Master,
+        };
         let lock = |role: &str| first.beside(&format!("reclass-serve-{key}-{role}"));
         Ok(Some(ServeRule {
             testers: lock("test"),
             deputies: lock("deputy"),
+            by,
+            asker,
             key,
-            about,
-            is_guest,
             whole: &*settings.serve == "whole",
             canary,
             canary_for: Duration::from_secs(settings.canary_for.into()),
@@ -224,68 +246,92 @@ impl ServeRule {
     /// The decision about the newest commits, or the one before it as long as another process tests.
     pub fn current(&self, newest: &Inventory) -> Result<(Arc<Decision>, LastFetch)> {
         let fetched = self.fetched(newest)?;
-        let KnownDecision { decision, is_recorded, instead } = self.decided(fetched.records.first());
-        let Some(decision) = decision else {
+        let known = self.decided(fetched.records.first());
+        let Some(recorded) = known.decision.filter(|_| !known.begins) else {
             return self.first(newest, fetched);
         };
         // The decision of a guest is in no record.
-        if !is_recorded && !self.is_guest {
+        if !known.is_recorded && self.asker != Asker::Guest {
             // The record was lost, and what this process knows is better than nothing.
-            let decision = self.replace(newest, instead.as_ref(), (*decision).clone())?;
-            return Ok((decision, self.last_fetched(newest)));
+            let decision = self.replace(newest, known.instead.as_ref(), (*recorded).clone())?;
+            return Ok((self.by_branches(decision, &fetched.heads), self.last_fetched(newest)));
         }
+        let decision = self.by_branches(recorded.clone(), &fetched.heads);
         if decision.tested == fetched.heads {
             self.known.lock().waiting = None;
-            let decision = match &decision.trial {
-                Some(trial) if self.is_over(trial.began) => {
-                    self.tell(false, format!("revision {} is promoted: its trial is over", trial.revision));
-                    self.replace(newest, Some(&decision), (*trial.promoted).clone())?
-                }
-                _ => decision,
-            };
-            return Ok((decision, fetched));
+            let over = recorded.trial.as_ref().filter(|trial| self.is_over(trial.began));
+            let Some(trial) = over.filter(|_| self.is_own(&recorded)) else { return Ok((decision, fetched)) };
+            self.tell(false, format!("revision {} is promoted: its trial is over", trial.revision));
+            return Ok((self.replace(newest, Some(&recorded), recorded.after(trial))?, fetched));
         }
-        let Some(role) = self.role(&decision, &fetched) else { return Ok((decision, fetched)) };
+        let Some(role) = self.role(&recorded, &fetched) else { return Ok((decision, fetched)) };
         // Another process may have tested them while this one came here.
         let now = self.fetched(newest)?;
         let there = self.decided(now.records.first()).decision;
-        if let Some(there) = there.filter(|there| *there != decision) {
-            return Ok((there, now));
+        if let Some(there) = there.filter(|there| *there != recorded) {
+            return Ok((self.by_branches(there, &now.heads), now));
         }
         let Some(tested) = self.tested(newest, &decision, &fetched) else { return Ok((decision, fetched)) };
         failpoint("a revision is tested");
-        let decided = self.replace(newest, Some(&decision), tested)?;
+        let decided = self.replace(newest, Some(&recorded), tested)?;
         drop(role);
         // A record that could not be believed is forgiven with the decision.
-        Ok((decided, self.last_fetched(newest)))
+        Ok((self.by_branches(decided, &fetched.heads), self.last_fetched(newest)))
     }
 
-    /// The first decision: there are no commits before these.
+    /// The first decision by these settings.
     fn first(&self, newest: &Inventory, fetched: LastFetch) -> Result<(Arc<Decision>, LastFetch)> {
         let lock =
             self.testers.lock(if self.known.lock().watch.is_some() { Duration::ZERO } else { PATIENCE });
         let there = self.decided(self.fetched(newest)?.records.first());
-        if let Some(there) = there.decision.filter(|_| there.is_recorded) {
-            return Ok((there, fetched));
+        let recorded = there.decision.filter(|_| there.is_recorded);
+        if let Some(recorded) = recorded.clone().filter(|_| !there.begins) {
+            return Ok((self.by_branches(recorded, &fetched.heads), fetched));
         }
-        let of_others = fetched.records.first().and_then(|record| self.of_other_settings(record));
-        let of_others = of_others.map(|before| before.with_branches_of(&fetched.heads));
-        let is_aborted = |before: &Decision| before.is_aborted && before.tested == fetched.heads;
-        let tested = match of_others {
-            Some(before) if is_aborted(&before) => before,
+        let before = recorded.clone().map(|before| self.by_branches(before, &fetched.heads));
+        let tested = match before.filter(|before| !before.is_first || before.tested != fetched.heads) {
+            Some(before) if before.is_aborted && before.tested == fetched.heads => (*before).clone(),
             Some(before) => match self.tested(newest, &before, &fetched) {
                 Some(tested) => tested,
-                None => return Ok((Arc::new(before), fetched)),
+                None => return Ok((before, fetched)),
             },
+            // The newest commits are tested without earlier ones, again if that was by other settings.
             None => {
                 let start = judge::start(self, newest, &fetched)?;
                 judge::test(self, newest, start.as_ref(), &fetched)?
             }
         };
         failpoint("a revision is tested");
-        let decided = self.replace(newest, None, tested)?;
+        let decided = self.replace(newest, recorded.as_deref(), self.noted_by(tested))?;
         drop(lock);
-        Ok((decided, fetched))
+        Ok((self.by_branches(decided, &fetched.heads), fetched))
+    }
+
+    /// Whether a decision is by these settings.
+    fn is_own(&self, decision: &Decision) -> bool {
+        decision.by.settings == self.by.settings
+    }
+
+    /// Whether a process that starts with other settings than those of a decision tests by them.
+    fn may_begin(&self, decision: &Decision) -> bool {
+        match self.asker {
+            Asker::Master => true,
+            Asker::Masterless => !decision.by.is_of_master,
+            Asker::Guest => false,
+        }
+    }
+
+    /// A decision as one by these settings.
+    fn noted_by(&self, decision: Decision) -> Decision {
+        Decision { by: self.by.clone(), ..decision }
+    }
+
+    /// A decision with the branches and repositories of these settings.
+    fn by_branches(&self, decision: Arc<Decision>, newest: &Heads) -> Arc<Decision> {
+        if decision.by.branches == self.by.branches {
+            return decision;
+        }
+        Arc::new(decision.with_branches(&self.by.branches, newest))
     }
 
     /// The decision about new commits; `None` if they could not be tested, and for a while after that.
@@ -294,7 +340,7 @@ impl ServeRule {
             return None;
         }
         let error = match judge::test(self, newest, Some(before), fetched) {
-            Ok(tested) => return Some(tested),
+            Ok(tested) => return Some(self.noted_by(tested)),
             Err(error) => error,
         };
         let revision = name(&fetched.heads, &before.tested);
@@ -307,12 +353,13 @@ impl ServeRule {
     /// The right to test; `None` if another process or thread has it.
     fn role(&self, decision: &Decision, fetched: &LastFetch) -> Option<Role<'_>> {
         let mut known = self.known.lock();
-        if known.is_testing || known.has_failed(&fetched.heads) {
+        let is_own = self.is_own(decision);
+        if known.is_testing || known.has_failed(&fetched.heads) || !is_own && self.asker != Asker::Master {
             return None;
         }
-        let role = if known.watch.is_some() {
+        let role = if is_own && known.watch.is_some() {
             Role { rule: self, _lock: None }
-        } else if let Some(lock) = lock_now(&self.testers) {
+        } else if let Some(lock) = is_own.then(|| lock_now(&self.testers)).flatten() {
             Role { rule: self, _lock: Some(lock) }
         } else {
             // Another process tests, or nobody can.
@@ -338,12 +385,6 @@ impl ServeRule {
         (lock.is_some() || waited >= wait.saturating_mul(2)).then(|| Role { rule: self, _lock: lock })
     }
 
-    /// The last decision about the same nodes by a process with other settings.
-    fn of_other_settings(&self, record: &Record) -> Option<Decision> {
-        let others = record.served.iter().filter(|(key, _)| key.starts_with(&self.about));
-        others.filter_map(|(_, decision)| parsed(decision.clone())).max_by_key(Decision::began)
-    }
-
     /// The decision of a record, or the one that this process knows.
     fn decided(&self, record: Option<&Arc<Record>>) -> KnownDecision {
         let mut known = self.known.lock();
@@ -355,31 +396,29 @@ impl ServeRule {
                 // It was forgotten on purpose.
                 known.decision = None;
             }
-            let earlier = known.decision.as_ref().filter(|known| !known.is_first);
-            match given.cloned().and_then(parsed) {
-                Some(given) if given.is_first && earlier.is_some() => {
-                    let decision = known.decision.clone();
-                    return KnownDecision { decision, is_recorded: false, instead: Some(given) };
-                }
-                Some(given) if known.decision.as_deref() != Some(&given) => {
-                    known.decision = Some(Arc::new(given));
-                }
-                Some(_) => {}
-                None => {
-                    let decision = known.decision.clone();
-                    return KnownDecision { decision, is_recorded: false, instead: None };
-                }
+            let earlier = known.decision.clone();
+            let remembered =
+                |instead| KnownDecision { decision: earlier, is_recorded: false, instead, begins: false };
+            let Some(given) = given.cloned().and_then(parsed) else { return remembered(None) };
+            if given.is_first && known.decision.as_ref().is_some_and(|known| !known.is_first) {
+                return remembered(Some(given));
+            }
+            if known.decision.as_deref() != Some(&given) {
+                known.decision = Some(Arc::new(given));
             }
             known.record = Some(record.clone());
         }
         let decision = known.decision.clone();
-        KnownDecision { is_recorded: decision.is_some(), decision, instead: None }
+        known.has_begun |= decision.as_ref().is_some_and(|decision| self.is_own(decision));
+        let begins = !known.has_begun && decision.as_ref().is_some_and(|decision| self.may_begin(decision));
+        KnownDecision { is_recorded: decision.is_some(), decision, instead: None, begins }
     }
 
     /// The decision of the last question, or of the record of this moment.
     pub fn known(&self, newest: &Inventory) -> Option<Arc<Decision>> {
-        let record = newest.locations().repositories.first()?.known_record();
-        self.decided(record.as_ref()).decision
+        let fetched = self.last_fetched(newest);
+        let decision = self.decided(fetched.records.first()).decision?;
+        Some(self.by_branches(decision, &fetched.heads))
     }
 
     fn is_over(&self, began: Moment) -> bool {
@@ -415,8 +454,6 @@ impl ServeRule {
     ) -> Result<Option<Decision>> {
         let json = serde_json::to_value(decision);
         let json = json.map_err(|error| repository.unusable(error.to_string()))?;
-        // Nothing is known of earlier ones by these settings.
-        let begins = before.is_none() && self.known.lock().decision.is_none();
         let mut other = None;
         repository.change_record(WAIT, |record| {
             let given = record.served.get(&self.key).filter(|given| !given.is_null());
@@ -425,14 +462,12 @@ impl ServeRule {
                 other = Some(there);
                 return false;
             }
-            if self.is_guest && !is_there && record.served.keys().any(|key| key.starts_with(&self.about)) {
+            // A guest goes by a decision, and makes none for others.
+            if self.asker == Asker::Guest && !is_there {
                 return false;
             }
             // One of another form cannot be believed. A decision after another one is as good as if none was lost.
             record.distrusted = before.is_none() && (record.distrusted || is_there);
-            if begins {
-                record.served.retain(|key, _| !key.starts_with(&self.about));
-            }
             record.served.insert(self.key.clone(), json);
             true
         })?;
@@ -466,7 +501,7 @@ impl ServeRule {
         };
         let Some(trial) = &before.trial else { return Ok(None) };
         let aborted = || Decision { is_aborted: true, ..before.without_trial() };
-        let after = if promote { (*trial.promoted).clone() } else { aborted() };
+        let after = if promote { before.after(trial) } else { aborted() };
         self.replace(newest, Some(instead.as_ref().unwrap_or(&before)), after)?;
         Ok(Some(trial.revision.clone()))
     }
@@ -498,15 +533,14 @@ pub(super) fn forget(settings: &Settings) -> Result<()> {
     let settings = Settings { commits: &*settings.storage_type == "yaml_fs", ..settings.clone() };
     let locations = TreeLocations::of(&settings, None).unwrap_or_default();
     let Some(first) = locations.repositories.first() else { return Ok(()) };
-    let about = about(&locations);
-    let is_decided = |(key, decision): (&String, &Json)| key.starts_with(&about) && !decision.is_null();
-    if !first.known_record().is_some_and(|record| record.served.iter().any(is_decided)) {
+    let key = key(&locations);
+    let is_decided = |record: &Record| record.served.get(&key).is_some_and(|decision| !decision.is_null());
+    if !first.known_record().is_some_and(|record| is_decided(&record)) {
         return Ok(());
     }
     // A process that remembers the decision does not take it for lost.
     first.change_record(WAIT, |record| {
-        let decided = record.served.iter_mut().filter(|(key, _)| key.starts_with(&about));
-        decided.for_each(|(_, decision)| *decision = Json::Null);
+        record.served.insert(key.clone(), Json::Null);
         true
     })
 }
@@ -520,6 +554,8 @@ fn of_pillars(settings: &Settings) -> Settings {
         nodes_uri: Value::Null,
         classes_uri: Value::Null,
         config_file: None,
+        schemas_uri: Value::Null,
+        canary: Value::Null,
         git_fetch_interval: 0,
         git_fetch_timeout: 0,
         git_fetch_failure: Text::default(),
@@ -562,11 +598,21 @@ fn of_pillars(settings: &Settings) -> Settings {
     }
 }
 
-/// The repositories and the tree of the nodes, however the settings write them: other nodes are another inventory. Trees
-/// of classes come and go with environments.
-fn about(locations: &TreeLocations) -> String {
-    let addresses: Vec<&str> = locations.repositories.iter().map(|one| &*one.remote.address).collect();
-    format!("{:016x}", hash(format!("{addresses:?} {:?}", trees(&locations.nodes)).as_bytes()))
+/// The tree of the nodes, however the settings write it: other nodes are another inventory.
+fn key(locations: &TreeLocations) -> String {
+    let tree = |place: &TreeLocation| match place {
+        TreeLocation::Git(branch) => {
+            let repository = locations.repositories.get(branch.repository);
+            let address = repository.map(|one| &*one.remote.address);
+            format!("{:?}", (address, &branch.branch, &branch.root))
+        }
+        TreeLocation::Folders(folders) => format!("{folders:?}"),
+    };
+    hashed(&locations.nodes.as_ref().map(tree))
+}
+
+fn hashed(parts: &impl std::fmt::Debug) -> String {
+    format!("{:016x}", hash(format!("{parts:?}").as_bytes()))
 }
 
 fn trees<'t>(places: impl IntoIterator<Item = &'t TreeLocation>) -> Vec<String> {

@@ -11,7 +11,7 @@ use reclass_base::value::{Map, Text, Value};
 
 use super::decision::Decision;
 use super::registry;
-use super::rule::{self, ServeRule};
+use super::rule::{self, Asker, ServeRule};
 
 /// The problem of a canary without `serve`.
 const CANARY_WITHOUT_SERVE: &str =
@@ -47,36 +47,34 @@ impl Served {
     ///
     /// All wrong settings, together.
     pub fn open(options: &Map, commits: bool) -> Result<Served> {
-        Served::opened(options, commits, false)
+        Served::opened(options, commits, Asker::Master)
     }
 
-    /// The same for somebody who asks beside the pillars of a master. With options of its own, its decisions are for
-    /// itself: it writes none where those of other settings are.
+    /// The same for somebody who asks beside the pillars of a master, see [`Asker::Guest`].
     ///
     /// # Errors
     ///
     /// All wrong settings, together.
     pub fn beside(options: &Map, commits: bool) -> Result<Served> {
-        Served::opened(options, commits, true)
+        Served::opened(options, commits, Asker::Guest)
     }
 
-    pub(super) fn opened(options: &Map, commits: bool, is_guest: bool) -> Result<Served> {
+    pub(super) fn opened(options: &Map, commits: bool, asker: Asker) -> Result<Served> {
         let paths = PathContext::current();
         let newest = InventoryBuilder::new(options).with_commits(commits).open()?;
         let paths = paths.relevant_to(newest.settings());
-        let rule = ServeRule::of(&newest, is_guest)?;
+        let rule = ServeRule::of(&newest, asker)?;
         let process = AtomicU32::new(std::process::id());
         Ok(Served { newest: Arc::new(newest), rule, paths, process, forgotten: AtomicBool::new(false) })
     }
 
     /// The inventory of these options; the whole process shares it. Folders in a repository are served as commits.
-    /// With `is_beside` it is as [`Served::beside`].
     ///
     /// # Errors
     ///
     /// All wrong settings, together.
-    pub fn shared(options: &Map, is_beside: bool) -> Result<Arc<Served>> {
-        registry::shared(options, is_beside)
+    pub fn shared(options: &Map, asker: Asker) -> Result<Arc<Served>> {
+        registry::shared(options, asker)
     }
 
     /// Drops all inventories of this process. After a panic, none of their state can be trusted.

@@ -91,7 +91,7 @@ fn delivered(delivery: &Delivery, out: &mut String) {
         let nodes = listed(&trial.nodes, NAMED);
         let _ = writeln!(out, "{}: on trial since {} with {nodes}", trial.revision, trial.since);
     }
-    if !delivery.is_served && delivery.held.iter().all(|held| held.revision.is_some()) {
+    if delivery.is_aborted {
         let _ = writeln!(out, "{}: served to none, as its trial was aborted", delivery.tested);
     }
     for first in &delivery.first {

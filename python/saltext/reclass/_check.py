@@ -83,14 +83,6 @@ def _forget_served(opts: Mapping[str, Any]) -> None:
         return
 
 
-def _tests_commits(given: Any, opts: Mapping[str, Any]) -> bool:
-    """Whether the options of an entry have ``serve``. Wrong options are reported elsewhere."""
-    try:
-        return bool(settings_of(given, opts).get("serve", "now") != "now")
-    except Exception:  # noqa: BLE001 - whatever it is
-        return False
-
-
 def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     """The report; ``retcode`` is 1 if there are problems."""
     report: dict[str, Any] = {"user": _user(os.geteuid()), "inventories": []}
@@ -99,13 +91,11 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
     if not entries and not problems:
         problems.append("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
     remarks = []
-    if len(entries) > 1 and any(_tests_commits(given, opts) for _, given in entries):
-        problems.append(
-            "the entries of ext_pillar and master_tops have different options, and with 'serve' each decides "
-            "by its own: the pillar and the states of a minion may be of different revisions"
+    if len(entries) > 1:
+        remarks.append(
+            "the entries of ext_pillar and master_tops have different options; with 'serve', new revisions "
+            "of the same nodes are tested by those of the first entry of ext_pillar alone"
         )
-    elif len(entries) > 1:
-        remarks.append("the entries of ext_pillar and master_tops have different options")
     tops = isinstance(opts.get("master_tops") or {}, Mapping)
     if entries and tops and not any("master_tops" in places for places, _ in entries):
         remarks.append("master_tops has no 'reclass': the applications of the nodes are no states")
@@ -288,7 +278,7 @@ def _held(inventory: Any, remarks: list[str]) -> list[str]:
             f"revision {tested} was tested without an earlier one, because none is known (a new master, or a "
             "lost record): what fails in it has no pillar, and no node got it before the others"
         )
-    if not delivery["is_served"] and all("revision" in held for held in delivery["held"]):
+    if delivery["is_aborted"]:
         remarks.append(
             f"revision {tested} is served to none, and minions have {delivery['served']}, because its trial "
             "was aborted: the next revision is tested again"

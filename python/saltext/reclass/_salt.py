@@ -210,29 +210,36 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
         roots = (opts.get("file_roots") or {}).get("base") or []
         if isinstance(roots, (list, tuple)) and roots:
             settings["inventory_base_uri"] = roots[0]
-    if settings.get("serve", "now") != "now" and _is_beside(given, opts):
-        settings["_beside"] = True
+    if settings.get("serve", "now") != "now" and (asker := _asker(given, opts)):
+        settings["_asker"] = asker
     return settings
 
 
 def is_of_master(opts: Mapping[str, Any]) -> bool:
-    """Whether a process goes by the options of the running master, or is a master of its own (salt-ssh).
+    """Whether a process goes by the options of the running master.
 
     Every other program reads the configuration anew, and may find one that the master does not have yet.
     """
-    return str(opts.get("__cli", "salt-master")).startswith(("salt-master", "salt-ssh"))
+    return str(opts.get("__cli", "salt-master")).startswith("salt-master")
 
 
-def _is_beside(given: Mapping[str, Any], opts: Mapping[str, Any]) -> bool:
-    """Whether the options are not those by which the running master makes pillars.
+def _asker(given: Mapping[str, Any], opts: Mapping[str, Any]) -> str | None:
+    """Who asks, if it is not the entry by which a running master makes the pillars of these nodes.
 
-    Who asks by others decides about new commits for itself: a laxer rule must take no pillar from a minion.
+    The commits that minions get are decided by the rule of that entry: a laxer one must take no pillar.
     """
-    if opts.get("__role") == "master" and not is_of_master(opts):
-        return True
-    pillars = [entry for entry in opts.get("ext_pillar") or [] if isinstance(entry, Mapping)]
-    of_reclass = [entry["reclass"] or {} for entry in pillars if "reclass" in entry]
-    return bool(of_reclass) and given not in of_reclass
+    pillars = [entry.get("reclass") for entry in opts.get("ext_pillar") or [] if isinstance(entry, Mapping)]
+    deciding = [entry for entry in pillars if isinstance(entry, Mapping) and _nodes(entry) == _nodes(given)]
+    if deciding and given != deciding[0]:
+        return "guest"
+    if opts.get("__role") != "master" or str(opts.get("__cli")).startswith("salt-ssh"):
+        return "masterless"
+    return None if is_of_master(opts) else "guest"
+
+
+def _nodes(given: Mapping[str, Any]) -> list[Any]:
+    """Where the options say that the nodes are."""
+    return [given.get(name) for name in ("config_file", "storage_type", "inventory_base_uri", "nodes_uri")]
 
 
 def _is_on(settings: Mapping[str, Any], name: str) -> bool:

@@ -48,6 +48,9 @@ mod engine {
 mod served {
     pub use crate::processes::Served;
 }
+mod rule {
+    pub use crate::processes::Asker;
+}
 
 // The same for the lowest crate.
 pub use real_base::{error, failpoints, source, value};

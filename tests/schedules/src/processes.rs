@@ -18,6 +18,9 @@ use crate::process::{self, PROCESS};
 use crate::race::{LAST_COUNTS, RUN};
 use crate::{ORDERS, all_orders, registry};
 
+/// Who asks makes no difference here.
+pub type Asker = u8;
+
 /// What stands for the inventory: the lock that whoever works on it holds.
 #[derive(Debug)]
 pub struct Served {
@@ -66,7 +69,7 @@ impl Fork {
 
 impl Served {
     /// Opens one; that of the options `still` is being opened when its process forks.
-    pub fn opened(options: &Map, _: bool, _: bool) -> Result<Served> {
+    pub fn opened(options: &Map, _: bool, _: Asker) -> Result<Served> {
         thread::yield_now();
         if options.contains_key("still") {
             FORK.wait_for_child();
@@ -101,7 +104,7 @@ impl Served {
 
 fn ask(name: &str) -> Arc<Served> {
     let options: Map = [(name.into(), Value::Null)].into_iter().collect();
-    registry::shared(&options, false).unwrap()
+    registry::shared(&options, 0).unwrap()
 }
 
 /// A thread of a process.

@@ -20,7 +20,7 @@ use reclass_base::panics;
 use reclass_base::parallel;
 use reclass_edit::cluster::{self, ClusterFile};
 use reclass_edit::tree::EditOptions;
-use reclass_serve::Served;
+use reclass_serve::{Asker, Served};
 
 use super::scenarios::{NEW, OLD, site};
 use support::folders::write;
@@ -128,7 +128,7 @@ const POINTS: [&str; 12] = [
 
 /// The inventory of the process.
 fn shared(options: &Map) -> Arc<Inventory> {
-    Served::shared(options, false).unwrap().of_most().unwrap()
+    Served::shared(options, Asker::Master).unwrap().of_most().unwrap()
 }
 
 #[test]

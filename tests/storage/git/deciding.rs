@@ -19,28 +19,106 @@ fn broken() -> (Site, String, Served) {
 }
 
 #[test]
-fn who_asks_with_other_settings_decides_for_no_other() {
+fn there_is_one_decision_whoever_asks() {
+    let (site, yaml, master) = broken();
+    let beside = |yaml: &str| Served::beside(&site.options(yaml), false).unwrap();
+    let lax = beside(&options("serve: tested, ignore_class_notfound: true"));
+    assert_eq!(served(&lax), all("1", "2"));
+    let one_more = |value: &str| {
+        site.commit("site", "master", &[("classes/role.yml", &format!("parameters: {{a: {value}}}\n"))]);
+    };
+    one_more("3");
+    // Whoever is the first one to ask, a guest with other settings tests nothing.
+    assert_eq!(served(&lax), all("1", "2"));
+    assert!(lax.delivery().unwrap().unwrap().waiting.is_some());
+    assert_eq!(served(&master), all("3", "2"));
+    assert_eq!(served(&lax), all("3", "2"));
+    // With those of the master it is one of its processes, also with settings that no pillar depends on.
+    one_more("4");
+    assert_eq!(served(&beside(&yaml.replacen('{', "{threads: 1, settle_time: 0, ", 1))), all("4", "2"));
+    assert_eq!(served(&lax), all("4", "2"));
+}
+
+#[test]
+fn a_guest_without_a_decision_makes_none_for_others() {
     let site = site();
+    let lax = options("serve: tested, ignore_class_notfound: true");
+    let guest = Served::beside(&site.options(&lax), false).unwrap();
+    assert_eq!(served(&guest), all("1", "1"));
+    assert!(!std::fs::read_to_string(record(&site)).unwrap().contains("\"tested\""));
     let master = serve(&site, &options("serve: tested"));
-    let other = serve(&site, &options("serve: tested, ignore_class_notfound: true"));
-    let whole = serve(&site, &options("serve: whole"));
-    // At the second question each writes its decision beside the one that took its place.
-    for inventory in [&master, &other, &whole, &master, &other] {
-        assert_eq!(served(inventory), all("1", "1"));
+    assert_eq!(served(&master), all("1", "1"));
+    site.commit("site", "master", &BREAKS);
+    assert_eq!([served(&master), served(&guest)], [all("1", "2"), all("1", "2")]);
+}
+
+#[test]
+fn an_older_process_of_a_master_follows_the_newer_one() {
+    let (site, _, older) = broken();
+    let newer = serve(&site, &options("serve: tested, class_wildcards: true"));
+    assert_eq!([served(&newer), served(&older)], [all("1", "2"), all("1", "2")]);
+    for value in ["4", "5"] {
+        let text = format!("parameters: {{a: {value}}}\n");
+        site.commit("site", "master", &[("classes/role.yml", &text), ("classes/other.yml", &text)]);
+        assert!(older.delivery().unwrap().unwrap().waiting.is_some());
+        assert_eq!([served(&newer), served(&older)], [all(value, value), all(value, value)]);
     }
-    site.commit(
-        "site",
-        "master",
-        &[("classes/role.yml", "classes: [gone]\nparameters: {a: 2}\n"), BREAKS[1]],
-    );
-    // Whoever is the first one to ask.
-    assert_eq!(served(&other), all("2", "2"));
-    assert_eq!(served(&whole), all("1", "1"));
-    assert_eq!(served(&master), all("1", "2"));
-    // Settings that no pillar depends on make no other decision.
-    let same =
-        serve(&site, &options("serve: tested, threads: 1, settle_time: 0, known_grains: {n01: {os: a}}"));
-    assert_eq!(served(&same), all("1", "2"));
+}
+
+#[test]
+fn a_program_without_a_master_takes_no_decision_of_one() {
+    let (site, yaml, worker) = broken();
+    let asked = |yaml: &str| {
+        let asker = reclass_serve::Asker::Masterless;
+        served(&Served::shared(&site.options(yaml), asker).unwrap())
+    };
+    let other = |limit: usize| options(&format!("serve: tested, limit_classes: {limit}"));
+    let push = |value: &str| {
+        site.commit("site", "master", &[("classes/role.yml", &format!("parameters: {{a: {value}}}\n"))]);
+    };
+    push("3");
+    assert_eq!(asked(&other(100)), all("1", "2"));
+    assert_eq!(served(&worker), all("3", "2"));
+    // Alone, it decides and keeps its decision with changed settings.
+    drop(worker);
+    std::fs::remove_file(record(&site)).unwrap();
+    site.commit("site", "master", &[("nodes/n02.yml", "classes: [role]\n")]);
+    asked(&other(100));
+    push("4");
+    assert_eq!(asked(&other(100)), asked(&other(101)));
+    push("5");
+    assert_eq!(value(&serve(&site, &yaml), "n00", "a"), value(&serve(&site, &other(101)), "n00", "a"));
+}
+
+#[test]
+fn a_tree_of_classes_that_moves_to_another_repository_takes_no_pillar() {
+    let (site, yaml) = (site(), options("serve: tested"));
+    let held = |yaml: &str| {
+        let inventory = serve(&site, yaml);
+        (value(&inventory, "n02", "a"), inventory.delivery().unwrap().unwrap().held.len())
+    };
+    held(&yaml);
+    site.commit("site", "master", &[("nodes/n02.yml", "classes: [gone]\n")]);
+    assert_eq!(held(&yaml), ("1".to_owned(), 1));
+    super::site::git(&site.path("site"), &["clone", "-q", ".", "../moved"]);
+    let moved = yaml.replace("SITE/site, root: classes", "SITE/moved, root: classes");
+    assert_ne!(moved, yaml);
+    assert_eq!(held(&moved), ("1".to_owned(), 1));
+    site.commit("moved", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
+    assert_eq!(held(&moved), ("1".to_owned(), 1));
+    assert_eq!(value(&serve(&site, &moved), "n00", "a"), "3");
+    // And back again.
+    assert_eq!(held(&yaml), ("1".to_owned(), 1));
+}
+
+#[test]
+fn changed_settings_say_that_no_earlier_commit_was_known() {
+    let site = site();
+    site.commit("site", "master", &BREAKS);
+    assert_eq!(served(&serve(&site, &options("serve: tested"))), all("reference-not-found", "2"));
+    let changed = serve(&site, &options("serve: tested, class_wildcards: true"));
+    let delivery = changed.delivery().unwrap().unwrap();
+    assert!(delivery.is_first && !delivery.first.is_empty());
 }
 
 #[test]
@@ -73,45 +151,6 @@ fn settings_that_come_back_do_not_bring_their_decision_back() {
     assert_eq!(served(&serve(&site, &other)), all("7", "1"));
     site.commit("site", "master", &BREAKS);
     assert_eq!(served(&serve(&site, &yaml)), all("7", "2"), "held where the other settings were");
-}
-
-#[test]
-fn a_program_with_options_of_its_own_writes_no_decision() {
-    let (site, yaml, _) = broken();
-    // Without the times of fetches.
-    let decisions = || {
-        let text = std::fs::read_to_string(record(&site)).unwrap();
-        text.split_once("\"served\"").unwrap().1.to_owned()
-    };
-    let before = decisions();
-    let beside = |yaml: &str| Served::beside(&site.options(yaml), false).unwrap();
-    assert_eq!(served(&beside(&options("serve: tested, class_wildcards: true"))), all("1", "2"));
-    assert_eq!(served(&beside(&options("serve: tested, ignore_class_notfound: true"))), all("1", "2"));
-    assert_eq!(decisions(), before);
-    // With those of the master it is one of its processes, and it is the first one where nobody has decided.
-    site.commit("site", "master", &[("classes/role.yml", "parameters: {a: 3}\n")]);
-    assert_eq!(served(&beside(&yaml)), all("3", "2"));
-    assert_ne!(decisions(), before);
-}
-
-#[test]
-fn a_laxer_rule_beside_the_master_takes_no_pillar() {
-    let (site, yaml, _) = broken();
-    // As `master_tops` with other options than `ext_pillar`, and `salt-run` with an edited file.
-    let laxer = "serve: tested, ignore_class_notfound: true";
-    let beside = Served::beside(&site.options(&options(laxer)), false).unwrap();
-    served(&beside);
-    assert_eq!(served(&serve(&site, &yaml)), all("1", "2"));
-    let changed = serve(&site, &options("serve: tested, class_wildcards: true"));
-    assert_eq!(served(&changed), all("1", "2"));
-    // It goes on to decide for itself.
-    for value in ["4", "5"] {
-        let text = format!("parameters: {{a: {value}}}\n");
-        site.commit("site", "master", &[("classes/role.yml", &text), ("classes/other.yml", &text)]);
-        assert_eq!(served(&beside), all(value, value));
-        assert_eq!(served(&changed), all(value, value));
-        assert_eq!(served(&beside), all(value, value));
-    }
 }
 
 #[test]
@@ -216,12 +255,14 @@ fn an_aborted_commit_is_named() {
     let site = site();
     let inventory = serve(&site, &options("serve: tested, canary: {match: n00}"));
     served(&inventory);
-    site.commit("site", "master", &[BREAKS[1], ("classes/role.yml", "parameters: {a: 2}\n")]);
+    let broken = ("nodes/n02.yml", "classes: [gone]\n");
+    site.commit("site", "master", &[broken, BREAKS[1], ("classes/role.yml", "parameters: {a: 2}\n")]);
     assert_eq!(value(&inventory, "n00", "a"), "2");
     inventory.end_trial(false).unwrap();
     assert_eq!(served(&inventory), all("1", "1"));
     let text = reclass_serve::status::text(&reclass_serve::status::status(&inventory).unwrap());
     assert!(text.contains("served to none, as its trial was aborted"), "{text}");
+    assert!(text.contains("served to none, held for"), "{text}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use reclass::{Request, pystr};
 use reclass_analysis::explain::{Selection, explain};
-use reclass_serve::Served;
 use reclass_serve::status::status;
+use reclass_serve::{Asker, Served};
 
 use super::site::{Site, code, git, parameter};
 
@@ -294,7 +294,7 @@ fn the_program_asks_the_same_decision_and_folders_have_none() {
     // Who works on folders reads them; what is shared is served.
     let folders = site.options("{serve: tested, inventory_base_uri: SITE}");
     assert!(Served::open(&folders, false).is_ok_and(|inventory| !inventory.tests_commits()));
-    let error = Served::shared(&folders, false).unwrap_err();
+    let error = Served::shared(&folders, Asker::Master).unwrap_err();
     assert_eq!(code(&error), "setting-value");
     for canary in ["{percent: 200}", "web*", "{match: 1}", "{other: 1}"] {
         let error = Served::open(&site.options(&options(&format!("canary: {canary}"))), false).unwrap_err();
