@@ -78,6 +78,46 @@ fn words_that_people_type_are_right_or_lead_on() {
 }
 
 #[test]
+fn words_and_options_of_other_programs_lead_on() {
+    let place = workplace();
+    let class = place.path().join(INVENTORY).join("classes/app/nginx.yml");
+    write(&class, "parameters: {nginx: {workers: 4}}\n");
+    write(&place.path().join(INVENTORY).join("nodes/db.yml"), "classes: [app, app.nginx]\n");
+    for (arguments, said) in [
+        (&["check"][..], "'reclass lint' checks"),
+        (&["ls"], "'reclass nodes' lists"),
+        (&["render", "web1"], "'reclass show NODE'"),
+        (&["query", "nginx:workers"], "'reclass params PATH'"),
+        (&["search", "nginx"], "'reclass params'"),
+        (&["tree"], "'reclass graph'"),
+        (&["pillar", "web1"], "'reclass-salt --pillar NODE'"),
+        (&["top"], "'reclass-salt --top'"),
+        (&["show", "web1", "--json"], "'-o json' prints JSON"),
+        (&["lint", "--strict"], "ends with 1 for a warning"),
+        (&["diff", "--staged"], "'reclass diff HEAD'"),
+        (&["-n", "-o", "json"], "'-n' needs a node, and took '-o' for its name"),
+        (&["--nodeinfo", "-b", "."], "'--nodeinfo NODE -b .'"),
+        (&["reclass-salt", "--pillar", "-b", "."], "'--pillar NODE -b .'"),
+        (&["reclass-salt", "web1"], "'reclass-salt --pillar web1'"),
+        (&["reclass-ansible", "--host", "-b", "."], "'--host NODE -b .'"),
+        (&["explain", "nginx:listen"], "the node comes first: 'NODE nginx:listen'"),
+        (&["explain", "nginx"], "the node comes first: 'NODE nginx'"),
+        (&["show", "web1,db"], "takes a glob too, as 'web*'"),
+        (&["nodes", "-c", "app.nginx"], "'--class NAME' chooses nodes"),
+    ] {
+        let output = run(&place, INVENTORY, arguments, &[]);
+        assert!(!output.status.success(), "{arguments:?}");
+        let message = err(&output);
+        assert!(message.contains(said) && !message.contains("use '-- "), "{arguments:?}: {message}");
+        assert!(!message.contains("similar"), "{arguments:?}: {message}");
+    }
+    for (name, subject) in [("app.nginx", "class:app.nginx"), ("nginx:workers", "parameter:nginx:workers")] {
+        let [short, long] = [name, subject].map(|name| out(&run(&place, INVENTORY, &["impact", name], &[])));
+        assert!(!short.is_empty() && short == long, "{name}: {short}");
+    }
+}
+
+#[test]
 fn the_short_help_is_short_and_the_long_one_has_everything() {
     let place = workplace();
     let help = |arguments: &[&str]| out(&run(&place, INVENTORY, arguments, &[]));

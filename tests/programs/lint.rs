@@ -342,3 +342,52 @@ fn secrets_are_hidden_in_the_changes() {
     assert!(!ran.out.contains("hunter22") && !ran.out.contains("abc123"), "{}", ran.out);
     assert!(place.text("nodes/n.yml").contains("hunter22"));
 }
+
+/// People type files and folders, as for other linters.
+#[test]
+fn files_and_folders_choose_findings() {
+    let slip = "parameters: {version: 1.10}\n";
+    let place =
+        Place::new(&[("nodes/n.yml", "classes: [a, b]\n"), ("classes/a.yml", slip), ("classes/b.yml", slip)]);
+    place.write("notes.yml", "{}\n");
+    place.write("tests/t.yml", "{}\n");
+    for (folder, words, summary, code) in [
+        ("", &["."][..], "0 errors, 2 warnings\n", 1),
+        ("", &["classes/a.yml"], "0 errors, 1 warning; 1 more in other files\n", 1),
+        ("classes", &["a.yml", "../classes/b.yml"], "0 errors, 2 warnings\n", 1),
+        ("", &["nodes"], "0 errors, 0 warnings; 2 more in other files\n", 0),
+        ("classes", &["."], "0 errors, 2 warnings\n", 1),
+    ] {
+        let ran = place.lint_in(folder, &[words, &["-o", "concise"]].concat());
+        assert!(ran.out.ends_with(summary) && ran.err.is_empty(), "{words:?}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.code, code, "{words:?}");
+    }
+    // What nobody looks at is said, and a wrong name is an error.
+    for (words, said, code) in [
+        (&["notes.yml"][..], "hint: 'notes.yml' is no file of the inventory\n", 0),
+        (&["tests"], "hint: 'tests' is no file of the inventory\n", 0),
+        (&["classes/gone.yml"], "cannot read 'classes/gone.yml'", 74),
+        (&["n", "classes/a.yml"], "'n' is a node and 'classes/a.yml' is a file", 2),
+    ] {
+        let ran = place.lint(words);
+        assert!(ran.err.contains(said), "{words:?}: {}", ran.err);
+        assert_eq!(ran.code, code, "{words:?}");
+    }
+    // The repairs and the baseline are about the same files.
+    place.lint(&["--baseline", "base.json", "--write-baseline"]);
+    let ran = place.lint(&["--baseline", "base.json", "classes/a.yml"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("0 errors, 0 warnings; 1 in the baseline\n", ""));
+    place.lint(&["--fix", "classes/a.yml"]);
+    assert_eq!(place.text("classes/b.yml"), slip);
+    assert_ne!(place.text("classes/a.yml"), slip);
+    // A path leads to its inventory.
+    let above = place.0.path().parent().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_reclass"))
+        .arg("lint")
+        .arg(place.0.path().join("classes/a.yml"))
+        .current_dir(above)
+        .env_clear()
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

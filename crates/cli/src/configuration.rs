@@ -121,10 +121,11 @@ impl Configuration {
     }
 
     /// The same; or the inventory around the current folder, if nothing names one and there is no default
-    /// inventory. With a command, the variable counts before files that were found, because somebody set it.
-    pub fn or_around(self, is_command: bool) -> Configuration {
+    /// inventory. With a command, the variable counts before files that were found, because somebody set it. A path
+    /// that the command line asks about counts before the current folder.
+    pub fn or_around(self, is_command: bool, path: Option<&Path>) -> Configuration {
         let is_found = self.names_an_inventory() || self.has_nodes(DEFAULT);
-        let folder = if is_found { named_by_variable().filter(|_| is_command) } else { around() };
+        let folder = if is_found { named_by_variable().filter(|_| is_command) } else { around(path) };
         let Some(folder) = folder else { return self };
         let mut found = Configuration::in_folder(&folder, &|_| None).unwrap_or_else(Configuration::unread);
         if found.file.is_none() && found.unread.is_none() && !is_found {
@@ -453,9 +454,16 @@ fn beside_the_default() -> Option<String> {
     })
 }
 
-/// The inventory that the variable names, or else the nearest one around the current folder.
-fn around() -> Option<PathBuf> {
-    named_by_variable().or_else(|| inventory_above(&current_folder()?, &|_| None))
+/// The inventory that the variable names, or else the nearest one around a path or below it, or around the current
+/// folder.
+fn around(path: Option<&Path>) -> Option<PathBuf> {
+    let of_path = |path: &Path| {
+        inventory_above(path, &|_| None)
+            .or_else(|| folder::below(path, 3, &|one| is_inventory(one, &|_| None)))
+    };
+    named_by_variable()
+        .or_else(|| path.and_then(of_path))
+        .or_else(|| inventory_above(&current_folder()?, &|_| None))
 }
 
 fn named_by_variable() -> Option<PathBuf> {

@@ -3,6 +3,8 @@
 //! There is one table. Names, letters and effects are those of the Python programs. The table of settings
 //! provides the help.
 
+use std::ffi::OsString;
+
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -237,7 +239,7 @@ fn abbreviations(flag: &Flag) -> &'static [&'static str] {
 
 /// The usage error with no such abbreviation in its tip, because no help shows them. One of two letters
 /// resembles too many words, and a longer one stands for its option.
-pub fn without_abbreviation(mut error: clap::Error) -> clap::Error {
+fn without_abbreviation(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(tip)) = error.get(ContextKind::SuggestedArg) else { return error };
     let name = tip.trim_start_matches('-');
     let Some(flag) = FLAGS.iter().find(|flag| abbreviations(flag).contains(&name)) else { return error };
@@ -260,21 +262,92 @@ pub fn name_an_inventory(matches: &ArgMatches) -> bool {
     names(&settings(matches)) || names(&inner)
 }
 
-/// The usage error of a word that is no command, with the command that shows the node of this name.
+/// Words that people type for a command, and what leads on.
+const WORDS: [(&str, &str); 11] = [
+    ("check", "'reclass lint' checks all files, and 'reclass test' runs tests"),
+    ("find", "'reclass params', 'classes' and 'refs' find names by globs"),
+    ("get", "'reclass show NODE PATH' shows a value"),
+    ("list", "'reclass nodes' lists the nodes"),
+    ("ls", "'reclass nodes' lists the nodes"),
+    ("pillar", "'reclass show NODE' shows the values of a node, 'reclass-salt --pillar NODE' its pillar"),
+    (
+        "query",
+        "'reclass params PATH' shows the places that set a parameter, 'reclass show NODE PATH' its value",
+    ),
+    ("render", "'reclass show NODE' shows the data of a node"),
+    ("search", "'reclass params', 'classes' and 'refs' find names by globs"),
+    ("top", "'reclass-salt --top' prints the states of all minions"),
+    (
+        "tree",
+        "'reclass graph' draws the classes, 'reclass explain NODE' lists those of a node in their order",
+    ),
+];
+
+/// Options that people type, and what leads on.
+const OPTIONS: [(&str, &str); 5] = [
+    ("--format", "'-o FORMAT' chooses the form, as '-o json'"),
+    ("--json", "'-o json' prints JSON"),
+    (
+        "--staged",
+        "'reclass diff HEAD' compares the last commit with the files as they are; 'reclass lint FILE…' checks some files",
+    ),
+    ("--strict", "'reclass lint' ends with 1 for a warning as for an error"),
+    ("--yaml", "'-o yaml' prints YAML, where a command has it"),
+];
+
+/// The modes of the programs that take the name of a node.
+const NODE_MODES: [(&str, [&str; 4]); 3] = [
+    ("reclass", ["--nodeinfo", "-n", "--nodeapps", "-f"]),
+    ("reclass-salt", ["--pillar", "-p", "--formulas", "-f"]),
+    ("reclass-ansible", ["--host", "-t", "--host", "-t"]),
+];
+
+/// The usage error of a program for its arguments, with what leads on: the command or option that people mean.
 ///
 /// `node` gives the node that a word names or nearly names.
-pub fn with_way_on(mut error: clap::Error, node: impl FnOnce(&str) -> Option<String>) -> clap::Error {
-    let tip = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => match word.as_str() {
-            "list" => Some("'reclass nodes' lists the nodes".to_owned()),
-            "get" => Some("'reclass show NODE PATH' shows a value".to_owned()),
+pub fn with_way_on(
+    mut error: clap::Error,
+    program: &str,
+    arguments: &[OsString],
+    node: impl FnOnce(&str) -> Option<String>,
+) -> clap::Error {
+    error = without_abbreviation(error);
+    let known = |table: &[(&str, &str)], word: &str| {
+        table.iter().find(|(name, _)| *name == word).map(|(_, tip)| (*tip).to_owned())
+    };
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let tip = match (error.kind(), text(ContextKind::InvalidSubcommand), text(ContextKind::InvalidArg)) {
+        (ErrorKind::InvalidSubcommand, Some(word), _) => option_as_node(program, arguments, word)
+            .or_else(|| known(&WORDS, word))
             // A word that is nearly a command is no name of a node.
-            _ if error.get(ContextKind::SuggestedSubcommand).is_some() => None,
-            word => {
-                node(word).map(|node| format!("'reclass show {node}' shows the data of the node '{node}'"))
+            .or_else(|| {
+                error
+                    .get(ContextKind::SuggestedSubcommand)
+                    .is_none()
+                    .then(|| node(word))?
+                    .map(|node| format!("'reclass show {node}' shows the data of the node '{node}'"))
+            }),
+        (ErrorKind::UnknownArgument, _, Some(option)) if option.starts_with('-') => {
+            let tip = known(&OPTIONS, option);
+            // No value begins with a dash, so clap's way to pass one leads astray.
+            error.remove(ContextKind::Suggested);
+            if tip.is_some() && error.remove(ContextKind::SuggestedArg).is_some() {
+                // The usage shows the suggested option.
+                error.remove(ContextKind::Usage);
             }
-        },
-        (ErrorKind::MissingRequiredArgument, _) => way_on_without(&error).map(str::to_owned),
+            tip
+        }
+        (ErrorKind::UnknownArgument, _, Some(word)) => {
+            option_as_node(program, arguments, word).or_else(|| {
+                let (_, [mode, ..]) =
+                    NODE_MODES.iter().find(|(name, _)| *name == program && name.contains('-'))?;
+                Some(format!("'{program} {mode} {word}' asks for a node"))
+            })
+        }
+        (ErrorKind::MissingRequiredArgument, ..) => way_on_without(&error).map(str::to_owned),
         _ => None,
     };
     if let Some(tip) = tip {
@@ -282,6 +355,18 @@ pub fn with_way_on(mut error: clap::Error, node: impl FnOnce(&str) -> Option<Str
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// What to type if a mode has taken an option for the name of its node, and the value of the option is left.
+fn option_as_node(program: &str, arguments: &[OsString], left: &str) -> Option<String> {
+    let (_, modes) = NODE_MODES.iter().find(|(name, _)| *name == program)?;
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    words.windows(3).find_map(|words| match words {
+        [mode, option, word] if modes.contains(mode) && option.starts_with('-') && *word == left => Some(
+            format!("'{mode}' needs a node, and took '{option}' for its name: '{mode} NODE {option} {word}'"),
+        ),
+        _ => None,
+    })
 }
 
 /// What to type if a command lacks its first argument.

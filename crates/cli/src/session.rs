@@ -88,7 +88,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let mut configuration = tool.map_or_else(read, |_| Configuration::default());
     let looks_around = program.verbs && tool.is_none();
     if complete::is_asked() {
-        let found = if looks_around { configuration.or_around(true) } else { configuration };
+        let found = if looks_around { configuration.or_around(true, None) } else { configuration };
         defaults.extend(found.options);
         return complete::answer(program, &defaults, arguments);
     }
@@ -101,7 +101,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         let command = command_line(program, &defaults);
         if program.verbs { commands::with_groups(command) } else { command }
     };
-    let matches = matches.or_else(|_| all().try_get_matches_from(arguments));
+    let matches = matches.or_else(|_| all().try_get_matches_from(&arguments));
     if let Some(file) = matches.as_ref().ok().and_then(flags::configuration_file) {
         // It replaces the file that was found, even a broken one.
         configuration = Configuration::named(file).unwrap_or_else(Configuration::unread);
@@ -113,7 +113,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         && !flags::name_an_inventory(matches)
     {
         let has_command = matches.subcommand_name().is_some();
-        configuration = configuration.or_around(has_command);
+        configuration = configuration.or_around(has_command, commands::lint::path(matches).as_deref());
         configuration.set_defaults(&own);
         if let Some(folder) = &configuration.around {
             defaults.extend(configuration.options.clone());
@@ -131,10 +131,10 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             let node = |word: &str| {
-                let found = if looks_around { configuration.or_around(true) } else { configuration };
+                let found = if looks_around { configuration.or_around(true, None) } else { configuration };
                 node_for(word, defaults, found)
             };
-            return terminal::usage(&flags::with_way_on(flags::without_abbreviation(error), node));
+            return terminal::usage(&flags::with_way_on(error, program.name, &arguments, node));
         }
     };
     let mut options = defaults;

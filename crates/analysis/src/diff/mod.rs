@@ -81,18 +81,19 @@ pub fn diff(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<Difference> {
-    let (old, new) = sides(options, own, names)?;
+    let (old, new) = sides(options, own, names, "diff")?;
     between(&old, &new, names, nodes, show_secrets, own.is_some())
 }
 
-/// Opens two states. Both read their files at the same time.
+/// Opens two states for this command. Both read their files at the same time.
 pub(super) fn sides(
     options: &Map,
     own: Option<&OwnOptions<'_>>,
     names: (&str, &str),
+    command: &str,
 ) -> Result<(Side, Side)> {
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
-    let explained = |error| side::explained(error, options, names.0);
+    let explained = |error| side::explained(error, options, names.0, command);
     Ok((old.map_err(explained)?, new.map_err(explained)?))
 }
 

@@ -96,7 +96,7 @@ impl Side {
 
 /// The error of a side. An unknown revision may be a typing error, or the name of a node, which comes after both
 /// states.
-pub(super) fn explained(mut error: Error, options: &Map, old: &str) -> Error {
+pub(super) fn explained(mut error: Error, options: &Map, old: &str, verb: &str) -> Error {
     for fault in error.faults_mut() {
         let Kind::Revision { revision, message } = &fault.kind else { continue };
         if message.starts_with("not a git repository") {
@@ -106,11 +106,12 @@ pub(super) fn explained(mut error: Error, options: &Map, old: &str) -> Error {
         let names = nodes.iter().map(|node| &**node);
         let short = format!("{revision}.");
         let mut is_node = |node: &&str| **node == **revision || node.starts_with(&short);
-        let command = if revision == old { "diff HEAD ." } else { &format!("diff {old} .") };
+        let first = if revision == old { "HEAD" } else { old };
+        let command = format!("{verb} {first} .");
         let text = if let Some(node) = names.clone().find(&mut is_node) {
             format!("'{revision}' is a node; nodes come after both states: {command} {node}")
         } else if let Some((one, other)) = revision.split_once("..") {
-            format!("the states are two words: diff {one} {}", other.trim_start_matches('.'))
+            format!("the states are two words: {verb} {one} {}", other.trim_start_matches('.'))
         } else {
             let base = options.get("inventory_base_uri").and_then(Value::as_str).unwrap_or(".");
             let mut known = super::revisions(Path::new(base));

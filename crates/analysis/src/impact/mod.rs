@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use crate::diff::{self, Difference, OwnOptions, Side};
 use crate::pillars;
 use crate::survey::Survey;
+use reclass::Inventory;
 use reclass_base::error::{Error, Result};
 use reclass_base::value::{Map, Text};
 
@@ -29,7 +30,7 @@ pub fn of_states(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<(Impact, Difference)> {
-    let (old, new) = diff::sides(options, own, states)?;
+    let (old, new) = diff::sides(options, own, states, "impact")?;
     let difference = diff::between(&old, &new, states, nodes, show_secrets, own.is_some())?;
     Ok((Impact::of(&difference, without_pillar(&new, &difference)?, |_| true), difference))
 }
@@ -47,11 +48,15 @@ fn without_pillar(new: &Side, difference: &Difference) -> Result<Vec<(Text, Erro
 
 /// The impact of a subject on the inventory as it is, or else of the difference of two states.
 pub fn impact(options: &Map, old: &str, new: &str, nodes: &[String]) -> Result<Impact> {
-    match ImpactSubject::parse(old) {
-        Some(subject) => of_subject(options, &subject, nodes),
+    let subject = match ImpactSubject::parse(old) {
+        Some(subject) => subject,
         // An impact has no values, so none has to be hidden.
-        None => Ok(of_states(options, None, (old, new), nodes, true)?.0),
-    }
+        None => match of_states(options, None, (old, new), nodes, true) {
+            Ok((impact, _)) => return Ok(impact),
+            Err(error) => ImpactSubject::named(&Inventory::open(options)?, old, error)?,
+        },
+    };
+    of_subject(options, &subject, nodes)
 }
 
 /// What a place or a name has a part in. A name that nothing has is an error.

@@ -70,6 +70,21 @@ impl ImpactSubject {
             .then(|| ImpactSubject::Place(file.to_owned(), numbers.first().copied()))
     }
 
+    /// The class or the parameter of a name that is no state; this error, if there is none.
+    pub fn named(inventory: &Inventory, name: &str, error: Error) -> Result<ImpactSubject> {
+        let is_name =
+            |fault: &Fault| matches!(&fault.kind, Kind::Revision { revision, .. } if revision == name);
+        if !error.faults().iter().any(is_name) {
+            return Err(error);
+        }
+        let has = |what| Ok::<_, Error>(unmatched(inventory, [(what, &[name.to_owned()][..])])?.is_empty());
+        match name.to_owned() {
+            name if has(What::Class)? => Ok(ImpactSubject::Class(name)),
+            path if has(What::Parameter)? => Ok(ImpactSubject::Parameter(path)),
+            _ => Err(error),
+        }
+    }
+
     pub(super) fn find(&self, inventory: &Inventory) -> Result<SubjectTexts> {
         let found = match self {
             ImpactSubject::Place(file, line) => {

@@ -123,7 +123,7 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
             let named = |name: &str| {
                 argument.get_value_names().is_some_and(|names| names.iter().any(|one| one == name))
             };
-            let completer = if named("NODE") || argument.get_id() == "node" {
+            let completer = if named("NODE") || named("NODE|FILE") || argument.get_id() == "node" {
                 names(line, Inventory::nodes)
             } else if named("CLASS") || argument.get_id() == "class" {
                 names(line, |inventory| {

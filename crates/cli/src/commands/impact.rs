@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 use reclass::error::Result;
 use reclass::report::to_json;
 use reclass_analysis::diff::NAMED;
-use reclass_analysis::impact::{ImpactSubject, markdown, of_states, of_subject, text};
+use reclass_analysis::impact::{Impact, ImpactSubject, markdown, of_states, of_subject, text};
 
 use crate::commands::diff::{own_options, states};
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_globs, usage};
@@ -37,7 +37,7 @@ fn arguments(command: Command) -> Command {
     command
         .arg(
             Arg::new("old").value_name("A").default_value("HEAD~1").help(
-                "The state before, as in 'reclass diff'; or FILE, FILE:LINE, class:NAME, parameter:PATH",
+                "The state before, as in 'reclass diff'; or FILE, FILE:LINE, the name of a class or parameter (class:NAME, parameter:PATH if a state has it)",
             ),
         )
         .arg(Arg::new("new").value_name("B").default_value(".").help("The state after"))
@@ -48,31 +48,36 @@ fn arguments(command: Command) -> Command {
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let (states, nodes) = (states(question), question.words("nodes"));
     let own = own_options(question);
-    let impact = match ImpactSubject::parse(states.0) {
-        Some(_) if states.1 != "." => {
-            return Err(usage("a place or a name has no second state: write . before the names of nodes"));
-        }
-        Some(_) if question.output == "markdown" => {
-            return Err(usage("markdown is for the difference of two states"));
-        }
-        Some(subject) => of_subject(question.options, &subject, &nodes)?,
-        None => {
-            let is_markdown = question.output == "markdown";
-            // Other outputs have no values, so none has to be hidden.
-            let shows = !is_markdown || question.matches.get_flag("show-secrets");
-            let (impact, difference) = of_states(question.options, own.as_deref(), states, &nodes, shows)?;
-            if is_markdown {
+    let is_markdown = question.output == "markdown";
+    let subject = if let Some(subject) = ImpactSubject::parse(states.0) {
+        subject
+    } else {
+        // Other outputs have no values, so none has to be hidden.
+        let shows = !is_markdown || question.matches.get_flag("show-secrets");
+        match of_states(question.options, own.as_deref(), states, &nodes, shows) {
+            Ok((impact, difference)) if is_markdown => {
                 let (text, found) = (markdown(&impact, &difference), !impact.breaks.is_empty());
                 return Ok(Printout { text, found, ..Printout::default() });
             }
-            impact
+            Ok((impact, _)) => return Ok(printed(question, &impact)),
+            Err(error) => ImpactSubject::named(&question.inventory, states.0, error)?,
         }
     };
+    if states.1 != "." {
+        return Err(usage("a place or a name has no second state: write . before the names of nodes"));
+    }
+    if is_markdown {
+        return Err(usage("markdown is for the difference of two states"));
+    }
+    Ok(printed(question, &of_subject(question.options, &subject, &nodes)?))
+}
+
+fn printed(question: &OpenInvocation<'_>, impact: &Impact) -> Printout {
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = match question.output {
-        "json" => to_json(&impact),
+        "json" => to_json(impact),
         "list" => impact.list(),
-        _ => text(&impact, named),
+        _ => text(impact, named),
     };
-    Ok(Printout { text, found: !impact.is_subject && !impact.breaks.is_empty(), ..Printout::default() })
+    Printout { text, found: !impact.is_subject && !impact.breaks.is_empty(), ..Printout::default() }
 }

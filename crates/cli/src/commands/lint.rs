@@ -1,19 +1,21 @@
 //! `reclass lint` checks an inventory and prints findings.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, ArgMatches, Command, ValueHint};
 use indexmap::IndexMap;
 use reclass::Inventory;
-use reclass::error::{Error, Result, inert};
-use reclass::parts::storage::fs::real_relative;
+use reclass::error::{Error, Fault, Kind, Result, inert};
+use reclass::parts::storage::fs::{display, real, real_relative, roots};
 use reclass::report::{self, Finding, Level};
+use reclass::settings::FILE_NAMES;
 use reclass::style::{Paint, Style};
 use reclass_analysis::lint::{
     Baseline, BaselineEntry, BaselinePath, CodeSelection, LintOutcome, errors_as_findings, selected,
 };
+use reclass_analysis::list::names_of_nodes;
 use reclass_base::words::count;
 use reclass_edit::repair::{RepairedFile, is_unsafe, repair};
 use reclass_edit::tree::EditOptions;
@@ -59,7 +61,10 @@ pub const VERB: Verb = Verb {
 fn arguments(command: Command) -> Command {
     let codes = |name, help| many(name, "CODE", help).value_delimiter(',');
     command
-        .arg(node_globs("Check only these nodes and their files, by name or glob"))
+        .arg(
+            node_globs("Check only these nodes and their files, by name or glob; or report only the findings of these files and folders")
+                .value_names(["NODE|FILE"]),
+        )
         .arg(
             Arg::new("level")
                 .long("level")
@@ -95,7 +100,7 @@ fn arguments(command: Command) -> Command {
 
 fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let current = current_folder().unwrap_or_default();
-    let nodes = question.words("nodes");
+    let (nodes, files) = asked(question)?;
     let selection = CodeSelection::new(&question.words("select"), &question.words("ignore"))?;
     let file = match question.matches.get_one::<String>("baseline") {
         Some(path) => Some(path).filter(|path| !path.is_empty()).map(|path| BaselinePath::new(path)),
@@ -109,19 +114,24 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let known = known.map_err(|error| question.configuration.placed_all(error))?.unwrap_or_default();
     let examined = || -> Result<Examined> {
         let mut outcome = examine(question, &nodes, &selection)?;
+        let (here, mut elsewhere) = outcome.findings.into_iter().partition(|finding| files.has(finding));
+        outcome.findings = here;
         let all = outcome.findings.len();
         let mut gone = Vec::new();
         if let Some(file) = file.as_ref().filter(|_| outcome.opened) {
             gone = known.subtract(&mut outcome.findings, &selection, &|path| file.name(path));
             // The files of other nodes were not checked.
-            gone.retain(|_| nodes.is_empty());
+            gone.retain(|_| nodes.is_empty() && files.0.is_empty());
+            known.subtract(&mut elsewhere, &selection, &|path| file.name(path));
         }
-        Ok(Examined { known: all - outcome.findings.len(), findings: outcome.findings, gone })
+        elsewhere.retain(|finding: &Finding| finding.level >= Level::Warning);
+        let (known, elsewhere) = (all - outcome.findings.len(), elsewhere.len());
+        Ok(Examined { known, findings: outcome.findings, gone, elsewhere })
     };
     let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
     let mut examined_now = examined()?;
     let mut changes = None;
-    let mut hints = Vec::new();
+    let mut hints = files.strangers(question);
     if question.matches.get_flag("fix") && question.configuration.usable().is_ok() {
         let test = question.matches.get_flag("dry-run");
         let inventory = Inventory::open(question.options)?;
@@ -154,12 +164,12 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
             hints.push(sentence);
         }
     }
-    let Examined { mut findings, known, gone } = examined_now;
+    let Examined { mut findings, known, gone, elsewhere } = examined_now;
     if let (Some(file), false) = (&file, gone.is_empty()) {
         hints.push(gone_hint(file, &gone));
     }
     let found = findings.iter().any(|finding| finding.level >= Level::Warning);
-    let summary = summary(&findings, level.unwrap_or(Level::Warning), known);
+    let summary = summary(&findings, level.unwrap_or(Level::Warning), (known, elsewhere));
     findings.retain(|finding| Some(finding.level) >= level);
     let printed = if question.matches.get_flag("summary") {
         by_rule(question, &findings, &summary)?
@@ -207,6 +217,90 @@ struct Examined {
     known: usize,
     /// The entries of the baseline without a finding.
     gone: Vec<BaselineEntry>,
+    /// The number of errors and warnings in files that were not asked for.
+    elsewhere: usize,
+}
+
+/// The files and folders whose findings are asked for, as written and with resolved links; none for all.
+struct AskedFiles(Vec<PathBuf>);
+
+impl AskedFiles {
+    /// Whether a finding is in one of them. One without a place belongs to all.
+    fn has(&self, finding: &Finding) -> bool {
+        let Some(site) = finding.fault.site.as_ref().filter(|_| !self.0.is_empty()) else { return true };
+        both_paths(&site.path).iter().any(|path| self.0.iter().any(|asked| path.starts_with(asked)))
+    }
+
+    /// A hint for each that nobody looks at.
+    fn strangers(&self, question: &Invocation<'_>) -> Vec<String> {
+        let Some(settings) = Inventory::open(question.options).ok().filter(|_| !self.0.is_empty()) else {
+            return Vec::new();
+        };
+        let settings = settings.settings();
+        let base = settings.inventory_base_uri.as_deref();
+        let base_files = [FILE_NAMES[0], FILE_NAMES[1]].map(|name| base.map(|base| lexical(base).join(name)));
+        let folders = [
+            (&settings.nodes_uri, "nodes_uri"),
+            (&settings.classes_uri, "classes_uri"),
+            (&settings.schemas_uri, "schemas_uri"),
+        ];
+        let folders = folders.iter().filter_map(|(uri, name)| roots(base, uri, name).ok()).flatten();
+        let known: Vec<PathBuf> = folders.chain(base_files.into_iter().flatten()).collect();
+        let is_known = |path: &PathBuf| {
+            known
+                .iter()
+                .flat_map(|known| both_paths(&display(known)))
+                .any(|known| path.starts_with(&known) || known.starts_with(path))
+        };
+        let strange =
+            question.words("nodes").into_iter().filter(|word| !both_paths(word).iter().any(is_known));
+        strange.map(|word| format!("'{word}' is no file of the inventory")).collect()
+    }
+}
+
+/// The words that name nodes, and the paths of files and folders among them. A node counts before a folder of its name.
+fn asked(question: &Invocation<'_>) -> Result<(Vec<String>, AskedFiles)> {
+    let is_node = |word: &String| {
+        let inventory = Inventory::open(question.options);
+        inventory.and_then(|inventory| names_of_nodes(&inventory, std::slice::from_ref(word))).is_ok()
+    };
+    let is_there = |word: &String| real(Path::new(word)).is_some();
+    let is_file = |word: &String| is_path(word) || is_there(word) && !is_node(word);
+    let (files, nodes): (Vec<String>, Vec<String>) = question.words("nodes").into_iter().partition(is_file);
+    if !files.is_empty() && !nodes.is_empty() {
+        return Err(usage(format!(
+            "'{}' is a node and '{}' is a file: ask for them apart",
+            nodes[0], files[0]
+        )));
+    }
+    if let Some(path) = files.iter().find(|word| !is_there(word)) {
+        let kind =
+            Kind::FileUnreadable { path: path.clone(), message: "no such file or directory".to_owned() };
+        return Err(Fault::new(kind).into());
+    }
+    Ok((nodes, AskedFiles(files.iter().flat_map(|file| both_paths(file)).collect())))
+}
+
+/// Whether a word can only be a path: nodes have no such names.
+fn is_path(word: &str) -> bool {
+    let is_yaml = Path::new(word).extension().is_some_and(|end| end == "yml" || end == "yaml");
+    word.contains('/') || is_yaml || word == "." || word == ".."
+}
+
+/// A path as it is written, and with resolved links.
+fn both_paths(path: &str) -> Vec<PathBuf> {
+    real(Path::new(path)).into_iter().chain([lexical(path)]).collect()
+}
+
+fn lexical(path: &str) -> PathBuf {
+    folder::lexical(&std::path::absolute(path).unwrap_or_default())
+}
+
+/// The first file or folder that a command line asks about.
+pub fn path(matches: &ArgMatches) -> Option<PathBuf> {
+    let (_, matches) = matches.subcommand().filter(|(name, _)| *name == VERB.name)?;
+    let mut words = matches.get_many::<String>("nodes")?;
+    words.find(|word| real(Path::new(word)).is_some()).map(|word| lexical(word))
 }
 
 fn examine(question: &Invocation<'_>, nodes: &[String], selection: &CodeSelection) -> Result<LintOutcome> {
@@ -388,7 +482,7 @@ fn concise(finding: &Finding) -> String {
 }
 
 /// `2 errors, 1 warning; 40 in the baseline; 7 notes not shown: --level info shows them`
-fn summary(findings: &[Finding], level: Level, known: usize) -> String {
+fn summary(findings: &[Finding], level: Level, (known, elsewhere): (usize, usize)) -> String {
     let number = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
     let words = [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "note")];
     let shown = words.iter().filter(|(one, _)| *one >= level).map(|(one, word)| count(number(*one), word));
@@ -398,6 +492,9 @@ fn summary(findings: &[Finding], level: Level, known: usize) -> String {
     let mut parts = vec![shown.collect::<Vec<_>>().join(", ")];
     if known > 0 {
         parts.push(format!("{known} in the baseline"));
+    }
+    if elsewhere > 0 {
+        parts.push(format!("{elsewhere} more in other files"));
     }
     if let Some(lowest) = lowest {
         let is_one = hidden.len() == 1 && number(lowest) == 1;

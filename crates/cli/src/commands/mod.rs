@@ -30,7 +30,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
-use reclass::error::{Error, Fault, Kind, Result};
+use reclass::error::{Error, Fault, Kind, Note, Result};
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 use reclass_serve::Served;
@@ -217,6 +217,19 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
                 None => printed,
             }
         }
-        Err(error) => terminal::fail(&configuration.placed_all(error)),
+        Err(error) => {
+            let mut error = configuration.placed_all(error);
+            // `-c` is the folder of the classes, and people mean a class.
+            if given.contains_key("classes_uri") && matches.try_contains_id("class").is_ok() {
+                let missing = error.faults_mut().iter_mut();
+                missing.filter(|fault| matches!(fault.kind, Kind::DirectoryNotFound { .. })).for_each(
+                    |fault| {
+                        let text = "'--class NAME' chooses nodes by their classes".to_owned();
+                        fault.notes.push(Note { text, site: None });
+                    },
+                );
+            }
+            terminal::fail(&error)
+        }
     }
 }

@@ -116,15 +116,15 @@ impl OpenInvocation<'_> {
         let mut long = names.iter().filter(|name| name.starts_with(&short));
         match (long.next(), long.next()) {
             (Some(name), None) => Ok(name.to_string()),
-            _ if self.is_class(given)? => {
-                let name = given.to_owned();
-                let kind =
-                    Kind::NodeNotFound { name, folder: String::new(), similar: None, longer: Vec::new() };
-                let text = format!("'{given}' is a class: 'reclass nodes --class {given}' lists its nodes");
-                Err(Fault::new(kind).note(text, None).into())
-            }
-            // The error has a similar name.
-            _ => Ok(given.to_owned()),
+            _ => match self.other_name(given)? {
+                Some(text) => {
+                    let (name, folder) = (given.to_owned(), String::new());
+                    let kind = Kind::NodeNotFound { name, folder, similar: None, longer: Vec::new() };
+                    Err(Fault::new(kind).note(text, None).into())
+                }
+                // The error has a similar name.
+                None => Ok(given.to_owned()),
+            },
         }
     }
 
@@ -135,9 +135,22 @@ impl OpenInvocation<'_> {
         Ok(state)
     }
 
-    fn is_class(&self, name: &str) -> Result<bool> {
-        let listed = list::classes(&self.inventory, &[name.to_owned()], &NodeFilter::default(), false)?;
-        Ok(listed.rows.iter().any(|row| *row.name == *name))
+    /// What a word in the place of a node is, as a sentence.
+    fn other_name(&self, word: &str) -> Result<Option<String>> {
+        let (words, all) = ([word.to_owned()], NodeFilter::default());
+        let classes = list::classes(&self.inventory, &words, &all, false)?;
+        if classes.rows.iter().any(|row| *row.name == *word) {
+            return Ok(Some(format!("'{word}' is a class: 'reclass nodes --class {word}' lists its nodes")));
+        }
+        if word.contains(',') {
+            return Ok(Some(
+                "one node can be named here; 'reclass show' takes a glob too, as 'web*'".to_owned(),
+            ));
+        }
+        let is_path = word.contains(&*self.served.settings().delimiter);
+        let is_parameter = || list::parameters(&self.inventory, &words, &all, &Redaction::none());
+        let way = format!("the node comes first: 'NODE {word}'; 'reclass params {word}' finds its places");
+        Ok(if is_path || !is_parameter()?.rows.is_empty() { Some(way) } else { None })
     }
 
     /// Warns about files of a node that fails, because one may be the cause: a section that has another name.
