@@ -161,13 +161,29 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
     }
     let base = settings.inventory_base_uri.as_deref().unwrap_or(".");
     let base = fs::absolute(None, Path::new(without_scheme(base)))?;
-    let path = FILE_NAMES.iter().map(|name| base.join(name)).find(|path| path.is_file())?;
+    let path = FILE_NAMES.iter().map(|name| base.join(name)).find(|path| path.is_file());
+    let mut paths: Vec<PathBuf> =
+        fs::names(&base).iter().filter(|name| is_meant(name)).map(|name| base.join(name)).collect();
+    paths.sort_unstable();
+    path.into_iter().chain(paths).find_map(|path| unread(&path, &base, options, settings))
+}
+
+/// Whether a name is nearly that of a configuration file: `reclass-config.yaml`, `reclass.yml`, `reclass_config.yml`.
+fn is_meant(name: &str) -> bool {
+    let end = name.rsplit_once('.').filter(|(_, end)| ["yml", "yaml"].contains(end));
+    let word: String = end.map_or("", |(begin, _)| begin).chars().filter(|c| !"-_.".contains(*c)).collect();
+    ["reclass", "reclassconfig", "reclassconf", "kapicorpreclassconfig"].contains(&&*word)
+        && !FILE_NAMES.contains(&name)
+}
+
+/// The warning for one of these files.
+fn unread(path: &Path, base: &Path, options: &Map, settings: &Settings) -> Option<Warning> {
     let used = settings.config_file.as_deref().and_then(|used| fs::absolute(None, Path::new(used)));
-    if used.is_some_and(|used| fs::real(&used) == fs::real(&path)) {
+    if used.is_some_and(|used| fs::real(&used) == fs::real(path)) {
         return None;
     }
     // An unusable file sets nothing that could be missed.
-    let file = ConfigurationFile::read(&path).ok()??;
+    let file = ConfigurationFile::read(path).ok()??;
     let names: Vec<&str> = TABLE
         .iter()
         .filter(|row| !PROGRAM_SETTINGS.contains(&row.name))
@@ -178,10 +194,10 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
             let mut options: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
             options.insert(row.name.into(), value.clone());
             let (other, _) = Settings::from_options(&options).ok()?;
-            (!same(row.name, settings, &other, &base)).then_some(row.name)
+            (!same(row.name, settings, &other, base)).then_some(row.name)
         })
         .collect();
-    let kind = Kind::ConfigurationUnread { path: fs::display(&path), names: names.join(", ") };
+    let kind = Kind::ConfigurationUnread { path: fs::display(path), names: names.join(", ") };
     (!names.is_empty()).then(|| Warning::new(kind))
 }
 

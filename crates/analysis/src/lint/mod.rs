@@ -184,7 +184,8 @@ fn checked<T>(
         let (mut problems, computed) = linter.render(take.is_some());
         problems.extend(check(&linter));
         let of_schemas = linter.contracts.own_faults();
-        let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
+        // A file that cannot be read is never fine, even if no node has it yet.
+        let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file) && file.layer.is_ok());
         let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
         let taken = take.map(|take| take(&linter.survey));
         (Ok((problems, of_schemas, unused, taken)), computed)

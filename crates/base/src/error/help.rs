@@ -13,6 +13,9 @@ impl Kind {
             return Some(help);
         }
         match self {
+            Kind::ConfigurationUnread { path, .. } if !path.ends_with("reclass-config.yml") => {
+                Some("its name is 'reclass-config.yml'".into())
+            }
             Kind::ConfigurationUnread { .. } => {
                 Some("name it: --config FILE, or the setting 'config_file' in Salt and Python".into())
             }

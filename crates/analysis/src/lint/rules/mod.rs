@@ -17,6 +17,7 @@ mod duplicate_key;
 mod environment_of_class;
 mod etcd_orphan;
 mod file_empty;
+mod file_unread;
 mod listed_twice;
 mod merge_option_conflict;
 mod merge_option_unused;
@@ -59,7 +60,7 @@ macro_rules! rules {
 /// All rules. Errors are findings too, under their own codes. The order is the precedence: if several rules
 /// report one place, the first one wins.
 pub const RULES: &[Rule] = rules! {
-    schema schema_deprecated schema_keyword duplicate_key file_empty unknown_section unknown_setting setting_odd configuration_unread
+    schema schema_deprecated schema_keyword duplicate_key file_empty file_unread unknown_section unknown_setting setting_odd configuration_unread
     class_skipped comment_cuts_value null_over_container overwritten_reference listed_twice removal_without_effect class_from_pillar
     merge_option_unused merge_option_conflict wildcard_order override_without_effect constant_held
     parameter_never_set query_without_exports query_unanswered scalar_misread smart_quotes secret_plain

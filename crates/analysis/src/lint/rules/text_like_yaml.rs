@@ -8,11 +8,13 @@ pub const RULE: Rule = Rule {
     text: "The rule reports texts without quotes:
 
 - lines that begin with `- ` and are a part of the text above them, because they are indented more: `a - b` is one entry, also on one line of `applications`,
-- a text below its key that is `-a`, `~a` or `a:1`,
-- several lines that are `a:1`,
-- `{a:1}`, which has the key `a:1` and no value.
+- a text below its key that is `-a`, `~a` or `a:1`, and `-10.0.0.2` anywhere,
+- several lines that are `a:1`, `-10.0.0.2` or `10.0.0.2`,
+- `{a:1}` and `{a b}`, whose keys have no value,
+- `[a b]`, which is one item, and `10.0.0.2 10.0.0.3` in any list between brackets,
+- a number, an address or a word such as `true` with a comma behind it: `4,`.
 
-It accepts `- a:1`, which may be an image, an address or a port. Where the text is meant, write it in quotes.
+It accepts `- a:1`, which may be an image, an address or a port, and `[A b]`, which may be a name. Where the text is meant, write it in quotes.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -42,11 +44,20 @@ fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
                 behind.trim_start().starts_with(['}', ',']) && next.is_some_and(|it| it.start == it.end);
             // Of the path of a parameter, the rule `text-like-reference` says more.
             let is_path = scalar.value.as_str().is_some_and(|path| written.linter.sets(path));
-            (has_none && is_pair(text) && !is_path)
-                .then_some(("the ':' is a part of this key, which has no value", PAIR))
+            match text {
+                _ if !has_none || is_path => None,
+                text if is_pair(text) => Some(("the ':' is a part of this key, which has no value", PAIR)),
+                text => {
+                    text.contains(char::is_whitespace).then_some(("this is one key without a value", COMMA))
+                }
+            }
         } else {
             let begins_line = before.trim_end_matches(' ').ends_with('\n');
-            slip(text, begins_line && scalar.role == ScalarRole::Value)
+            let (before, behind) = (before.trim_end(), behind.trim_start());
+            let is_only = before.ends_with('[') && behind.starts_with(']');
+            let in_flow = is_only || before.ends_with(['[', ',']) && behind.starts_with([']', ',']);
+            joined_items(text, in_flow, is_only)
+                .or_else(|| slip(text, begins_line && scalar.role == ScalarRole::Value))
         };
         found.extend(slip.map(|slip| fault(written, slip, span)));
     }
@@ -68,7 +79,35 @@ fn fault(written: &FileText<'_>, (message, help): (&str, &str), span: Span) -> F
 /// A message and its help.
 const JOINED: (&str, &str) =
     ("the entries of this list are one text", "each '- ' of a list needs the same column");
+const COMMA: &str = "write ',' between the entries";
 const PAIR: &str = "write ': ' with a space behind the key";
+
+/// The message and the help for a text that is several items, or one with the comma behind it.
+fn joined_items(text: &str, in_flow: bool, is_only: bool) -> Option<(&'static str, &'static str)> {
+    let words = || text.split_whitespace();
+    let is_word = |word: &str| {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
+        word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_part)
+    };
+    let are_items = words().all(is_address) || is_only && (words().all(is_word) || words().all(is_number));
+    if in_flow && words().nth(1).is_some() && are_items {
+        return Some(("this is one item, not several", COMMA));
+    }
+    let item = text.strip_suffix(',').filter(|item| !item.contains(','))?;
+    let is_literal = matches!(item, "true" | "false" | "null") || is_number(item) || is_address(item);
+    is_literal.then_some(("the ',' makes a text of this value", "remove the ','"))
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// Whether a word is an address of four numbers, which may have a mask or a port.
+fn is_address(word: &str) -> bool {
+    let numbers = word.split(['/', ':']).next().unwrap_or_default();
+    let is_byte = |part: &str| part.parse::<u8>().is_ok();
+    numbers.split('.').count() == 4 && numbers.split('.').all(is_byte)
+}
 
 /// The message and the help for a value or an item; `below` is whether it stands below its key.
 fn slip(text: &str, below: bool) -> Option<(&'static str, &'static str)> {
@@ -76,8 +115,12 @@ fn slip(text: &str, below: bool) -> Option<(&'static str, &'static str)> {
     let several = text.contains('\n');
     if lines().skip(1).any(|line| line.starts_with("- ")) {
         Some(JOINED)
-    } else if below && lines().all(|line| is_word(line, '-')) {
+    } else if below && lines().all(|line| is_word(line, '-'))
+        || !text.is_empty() && lines().all(|line| line.strip_prefix('-').is_some_and(is_address))
+    {
         Some(("this is a text, not a list", "write '- ' with a space"))
+    } else if several && lines().all(is_address) {
+        Some(("this is a text, not a list", "write '- ' before each entry"))
     } else if below && is_word(text, '~') {
         Some(("this is a text, not a key", "a key has ': ' or ':' behind it"))
     } else {
