@@ -422,6 +422,24 @@ fn the_similar_name_takes_the_place_of_the_missing_key() {
     assert_eq!((&range["start"]["character"], &range["end"]["character"]), (&json!(35), &json!(38)));
 }
 
+/// Between double quotes YAML needs two backslashes.
+#[test]
+fn text_of_a_shell_gets_a_backslash() {
+    let files = "=== nodes/n.yml\nparameters:\n  a: ${HOSTNAME}\n  b: \"é ${f%.txt}\"\n  c: '$[ 1 + 2 ]'\n";
+    let mut editor = Editor::open(files).checked();
+    let uri = editor.uri("nodes/n.yml");
+    for (line, column, mark) in [(1, 5, "\\"), (2, 8, "\\\\"), (3, 6, "\\")] {
+        let place = json!({ "line": line, "character": column });
+        let asked = json!({ "textDocument": { "uri": uri }, "range": { "start": place, "end": place }, "context": { "diagnostics": [] } });
+        let found = editor.ask("textDocument/codeAction", asked);
+        let title = "Write it as text, with a backslash";
+        let action = found.as_array().unwrap().iter().find(|one| one["title"] == title).unwrap();
+        let edit = &action["edit"]["changes"][&uri][0];
+        assert_eq!(edit["newText"], mark, "{line}");
+        assert_eq!((&edit["range"]["start"], &edit["range"]["end"]), (&place, &place));
+    }
+}
+
 #[test]
 fn actions_repair_rename_and_create() {
     let files = "\

@@ -104,7 +104,28 @@ impl Kind {
     }
 
     /// The help for a name that is nearly right.
+    /// Whether it may be about text for a shell or another program, of which a backslash in front makes text.
+    pub fn may_be_text(&self) -> bool {
+        match self {
+            Kind::ReferenceNotFound { reference, container, similar: None, .. } => {
+                container.is_empty() && is_of_a_shell(reference)
+            }
+            Kind::ReferenceSyntax { message } => message.contains("is not closed by"),
+            Kind::QuerySyntax { .. } => true,
+            _ => false,
+        }
+    }
+
     fn name_help(&self) -> Option<String> {
+        if let Kind::ReferenceNotFound { reference, .. } = self
+            && self.may_be_text()
+        {
+            let text = format!("'\\{reference}' is text for a shell");
+            return Some(match reference.trim_start_matches("${").split_once(":-") {
+                Some((path, _)) => format!("a default is written with '::': '${{{path}::…}}'; {text}"),
+                None => text,
+            });
+        }
         if let Kind::UnknownSection { name, .. }
         | Kind::ClassNameInvalid { name, .. }
         | Kind::ClassNotFound { written: name, .. } = self
@@ -308,10 +329,10 @@ impl Kind {
                 "compare an export with a value, or with a parameter of this node: 'exports:NAME == self:PATH'"
             }
             Kind::QuerySyntax { message } if message.starts_with("cannot read the query") => {
-                "equal is '==', different is '!='; 'and' or 'or' stands between two tests"
+                "equal is '==', different is '!='; 'and' or 'or' stands between two tests; '\\$[' is the text '$['"
             }
             Kind::QuerySyntax { message } if message.starts_with("the query names no export") => {
-                "write '$[ exports:NAME ]', with a ':' behind 'exports'"
+                "write '$[ exports:NAME ]', with a ':' behind 'exports'; '\\$[' is the text '$['"
             }
             Kind::DefaultSyntax { message, .. } if message.contains("flow mapping") => {
                 "the first '}' ends the reference: write '\\}' for one in the default"
@@ -319,6 +340,29 @@ impl Kind {
             _ => return None,
         };
         Some(help.to_owned())
+    }
+}
+
+/// Whether a reference reads like a variable of a shell, which can be nobody's parameter: `${HOSTNAME}`, `${f%.txt}`,
+/// `${#f}`, `${F[@]}`, `${f:?no}`, `${1}`.
+fn is_of_a_shell(reference: &str) -> bool {
+    let Some(inside) = reference.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+        return false;
+    };
+    let is_variable = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
+    let (name, rest) = inside.split_at(end);
+    let is_slice = rest.split(':').skip(1).all(|part| part.parse::<i32>().is_ok()) && rest.len() > 1;
+    match rest.as_bytes() {
+        [] => is_variable(name) && name.starts_with(|c: char| c != '_'),
+        [b':', b'-' | b'=' | b'?' | b'+', ..] => true,
+        [b':', ..] => is_slice && is_variable(name),
+        [b'%' | b'#' | b'^' | b'@' | b'!' | b'?' | b'*', ..] => true,
+        [b',', b',', ..] | [b'[', b'@' | b'*', ..] => true,
+        [b'/', ..] => rest.matches('/').count() > 1,
+        _ => false,
     }
 }
 

@@ -275,7 +275,8 @@ kinds! {
     /// A reference such as `${network:address}` is not closed, or is invalid in another way.
     ReferenceSyntax { message: String } "reference-syntax" 65
         "{message}";
-    /// An inventory query such as `$[ exports:address ]` is invalid.
+    /// An inventory query such as `$[ exports:address ]` is invalid. `\$[ 1 + 2 ]` is text for a shell; between
+    /// double quotes, YAML needs two backslashes.
     QuerySyntax { message: String } "query-syntax" 65
         "{message}";
 
@@ -300,7 +301,8 @@ kinds! {
 
     // Merging and evaluation.
     /// A reference leads to a parameter that does not exist (R5). Correct the path, set the parameter in the
-    /// node or in one of its classes, or give a default: `${path::default}`.
+    /// node or in one of its classes, or give a default: `${path::default}`. `\${NAME}` is text for a shell; between
+    /// double quotes, YAML needs two backslashes.
     ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String>, within: Option<String> }
         "reference-not-found" 65
         "{}", missing_sentence(reference, missing, container);

@@ -11,8 +11,10 @@ use lsp_types::{
 };
 use reclass::Finding;
 use reclass::error::Kind;
+use reclass::settings::Settings;
 use reclass_edit::extract::{extract, movable};
 use reclass_edit::repair::{is_unsafe, quoted, repaired};
+use reclass_yaml::compose::{DocumentLimits, compose_within};
 use serde_json::json;
 
 use crate::answers::diagnostics::message;
@@ -67,11 +69,33 @@ pub fn actions(
                 ..CodeAction::default()
             });
         }
+        if let Some(site) = finding.fault.site.as_ref().filter(|_| finding.fault.kind.may_be_text())
+            && let Some(edit) = escaped(text, encoding.site(text, site).start, encoding, settings)
+        {
+            actions.push(CodeAction {
+                title: "Write it as text, with a backslash".to_owned(),
+                kind: Some(CodeActionKind::QUICKFIX),
+                edit: Some(WorkspaceEdit::new(HashMap::from([(uri.clone(), vec![edit])]))),
+                ..CodeAction::default()
+            });
+        }
         if let Kind::ClassNotFound { name, .. } = &finding.fault.kind {
             actions.extend(created(workspace, name));
         }
     }
     actions
+}
+
+/// The edit that makes text of a reference or a query. Between double quotes YAML takes one of two backslashes.
+fn escaped(text: &str, start: Position, encoding: Encoding, settings: &Settings) -> Option<TextEdit> {
+    let at = encoding.offset(text, start);
+    let is_sentinel = text.get(at..).is_some_and(|rest| rest.starts_with('$'));
+    let reads = |mark: &&str| {
+        let text = format!("{}{mark}{}", &text[..at], &text[at..]);
+        compose_within(text.as_bytes(), DocumentLimits::of(settings)).is_ok()
+    };
+    let mark = ["\\", "\\\\"].into_iter().filter(|_| is_sentinel).find(reads)?;
+    Some(TextEdit { range: Range { start, end: start }, new_text: mark.to_owned() })
 }
 
 /// The first line of the message.
