@@ -18,6 +18,12 @@ use crate::value::{Key, Map, Text, Value};
 /// The text in place of a secret.
 pub const MASK: &str = "***";
 
+/// Whether a text contains a private key, which is secret under any key.
+pub fn has_private_key(text: &str) -> bool {
+    let parts = text.split_once("PRIVATE KEY-----");
+    parts.is_some_and(|(begin, key)| begin.contains("-----BEGIN ") && !key.trim().is_empty())
+}
+
 /// The values that a secret key hides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Cover {
@@ -184,6 +190,7 @@ impl Secrets {
             }),
             Value::Null | Value::Bool(_) => None,
             Value::Str(text) if keeps(text) => None,
+            Value::Str(text) if has_private_key(text) => Some(Value::text(MASK)),
             _ if cover == Cover::Open => None,
             _ => Some(Value::text(MASK)),
         }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::Redaction;
-use reclass_base::secrets::{Cover, MASK};
+use reclass_base::secrets::{Cover, MASK, has_private_key};
 use reclass_base::stack::grow;
 use reclass_base::value::Value;
 use reclass_yaml::compose::compose;
@@ -113,7 +113,8 @@ impl Redaction {
             NodeForm::Alias | NodeForm::Empty => {}
             NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted | NodeForm::BlockScalar => {
                 let written = &text[piece.content..piece.end];
-                if cover != Cover::Open && !self.is_reference(unquoted(written)) {
+                let is_hidden = cover != Cover::Open && !self.is_reference(unquoted(written));
+                if is_hidden || has_private_key(written) {
                     let end = comment_behind(text, piece.end).map_or(piece.end, |comment| comment.end);
                     found.push(piece.content..end);
                 } else if matches!(piece.form, NodeForm::Plain) {

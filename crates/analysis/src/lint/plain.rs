@@ -6,7 +6,7 @@ use crate::survey::Survey;
 use reclass::parts::model::template::parse;
 use reclass::parts::model::{MapSlot, Parsed, Part, Reference, Slot, visit};
 use reclass_base::pattern::Glob;
-use reclass_base::secrets::Secrets;
+use reclass_base::secrets::{Secrets, has_private_key};
 use reclass_base::settings::Settings;
 use reclass_base::value::{Key, Text, Value};
 use reclass_yaml::parse_value;
@@ -14,10 +14,11 @@ use reclass_yaml::parse_value;
 use super::param::{PARAM, entries_of};
 
 /// Prefixes of encrypted texts, hashes and texts that name a secret elsewhere.
-const COVERS: [&str; 16] = [
+const COVERS: [&str; 17] = [
     "-----BEGIN PGP MESSAGE",
     "-----BEGIN AGE ENCRYPTED",
     "ENC[",
+    "NACL[",
     "?{",
     "$ANSIBLE_VAULT;",
     "sdb://",
@@ -113,7 +114,7 @@ impl Plain {
     }
 
     fn looks_secret_text(&self, text: &str, own: bool) -> bool {
-        if text.starts_with("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
+        if has_private_key(text) {
             return true;
         }
         if text.chars().count() < SHORTEST

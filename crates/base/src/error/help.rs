@@ -357,10 +357,11 @@ fn is_of_a_shell(reference: &str) -> bool {
     let is_slice = rest.split(':').skip(1).all(|part| part.parse::<i32>().is_ok()) && rest.len() > 1;
     match rest.as_bytes() {
         [] => is_variable(name) && name.starts_with(|c: char| c != '_'),
-        [b':', b'-' | b'=' | b'?' | b'+', ..] => true,
+        [b':', b'-' | b'=' | b'?' | b'+', ..]
+        | [b'%' | b'#' | b'^' | b'@' | b'!' | b'?' | b'*', ..]
+        | [b',', b',', ..]
+        | [b'[', b'@' | b'*', ..] => true,
         [b':', ..] => is_slice && is_variable(name),
-        [b'%' | b'#' | b'^' | b'@' | b'!' | b'?' | b'*', ..] => true,
-        [b',', b',', ..] | [b'[', b'@' | b'*', ..] => true,
         [b'/', ..] => rest.matches('/').count() > 1,
         _ => false,
     }

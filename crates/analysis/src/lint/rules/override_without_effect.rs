@@ -48,9 +48,20 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             let path = join_path(&one.path, &linter.context.settings.delimiter);
             let prefix = linter.prefixes.text(KeyPrefix { constant: false, ..one.prefix });
             let message = format!("the {prefix} in front of {} {effect} in any node", section.named(&path));
-            found.push(linter.about(RULE.id, message, one.origin, path, section));
+            let mut fault = linter.about(RULE.id, message, one.origin, path, section);
+            fault.site = key_site(linter, one.origin, &prefix).or(fault.site);
+            found.push(fault);
         }
     }
+}
+
+/// The place of the key in front of a value, if it has the prefix. An alias has the place of its anchor.
+fn key_site(linter: &Linter<'_>, value: Origin, prefix: &str) -> Option<Site> {
+    let site = linter.site(Origin { node: value.node.checked_sub(1)?, ..value })?;
+    let text = linter.context.inputs.files.text(&site.path)?;
+    let line = text.lines().nth(site.line.checked_sub(1)? as usize)?;
+    let written: String = line.chars().skip(site.column.checked_sub(1)? as usize).collect();
+    written.trim_start_matches(['"', '\'']).starts_with(prefix).then_some(site)
 }
 
 /// Inside a list a prefix is part of the key, unless items merge by keys.

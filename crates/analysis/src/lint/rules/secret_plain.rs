@@ -1,6 +1,6 @@
 use crate::lint::prelude::*;
 use reclass_base::pystr;
-use reclass_base::secrets::Cover;
+use reclass_base::secrets::{Cover, has_private_key};
 
 pub const RULE: Rule = Rule {
     id: "secret-plain",
@@ -13,10 +13,10 @@ The rule accepts:
 - names of the inventory: classes, nodes, keys of parameters, and values of `_param` that are no secrets,
 - paths, addresses with `://`, templates, references and queries,
 - hashes as in `/etc/shadow`,
-- text that begins like something encrypted: PGP, age, `ENC[`, `?{`, Ansible Vault, Fernet, `sdb://`,
+- text that begins like something encrypted: PGP, age, `ENC[`, `NACL[`, `?{`, Ansible Vault, Fernet, `sdb://`,
 - text beside references, which is mostly a separator or a scheme, as in `Bearer ${token}`.
 
-It reports a private key anywhere below a secret key, and a default without references, as in `password: ${x::hunter22}`. [Excerpts](explain.md#secrets) end with `***` where a secret begins.
+It reports a private key under any key, and a default without references, as in `password: ${x::hunter22}`. [Excerpts](explain.md#secrets) end with `***` where a secret begins.
 
 ```yaml
 # Bad: nodes/web.yml
@@ -30,11 +30,16 @@ parameters: {password: 'ENC[GPG,hQEMA7]'}
 fn check(written: &FileText<'_>, found: &mut Vec<Fault>) {
     let linter = written.linter;
     for scalar in &written.scalars {
-        if scalar.role == ScalarRole::Key || scalar.secret == Cover::Open {
-            continue;
-        }
         let key = pystr::str(&scalar.key.0);
-        let what = linter.plain.find(scalar.value, &key, linter.context.settings);
+        let what = match scalar.value {
+            _ if scalar.role == ScalarRole::Key => None,
+            // A key of capitals alone is an example.
+            Value::Str(text) if has_private_key(text) && text.contains(|c: char| c.is_ascii_lowercase()) => {
+                Some("a secret is written here")
+            }
+            _ if scalar.secret == Cover::Open => None,
+            value => linter.plain.find(value, &key, linter.context.settings),
+        };
         if let (Some(what), Some(span)) = (what, written.span(scalar.index)) {
             let help = Some("encrypt it, or refer to it".to_owned());
             // The excerpt marks the place, but shows only the mask.
