@@ -80,6 +80,22 @@ function steps.type(before, after)
   return vim.fn.getline('.')
 end
 
+-- Writes a line below that of the mark, and completes it, as CTRL-X CTRL-O does.
+function steps.complete(mark, text)
+  go(mark)
+  local timer, limit = vim.loop.new_timer(), vim.loop.now() + 10000
+  timer:start(0, 20, vim.schedule_wrap(function()
+    local is_completed = vim.fn.line('.') > 1 and vim.fn.getline('.') ~= text
+    if is_completed or vim.loop.now() > limit then
+      vim.api.nvim_input('<Esc>')
+    end
+  end))
+  local keys = vim.api.nvim_replace_termcodes('o<C-u>' .. text .. '<C-x><C-o>', true, false, true)
+  vim.api.nvim_feedkeys(keys, 'x!', false)
+  timer:stop()
+  return vim.fn.getline('.')
+end
+
 function steps.rename(mark, name)
   go(mark)
   local function state()

@@ -124,6 +124,18 @@ def test_definition_jumps(write: Write, play: Play) -> None:
     assert to_value == [str(base / "classes/site.yml"), 4]
 
 
+def test_completion_goes_on_behind_a_dot_and_a_colon(write: Write, play: Play) -> None:
+    path = write(FILES) / "classes/app/web.yml"
+    _, entry, reference = play(
+        path,
+        ("hover", "app.common"),
+        ("complete", "app.common", "  - app.c"),
+        ("complete", "port: 80", "    x: ${nginx:us"),
+    )
+    assert entry == "  - app.common"
+    assert reference == "    x: ${nginx:user"
+
+
 def test_a_class_gets_another_name(write: Write, play: Play) -> None:
     base = write(FILES)
     # Hover waits until the server has read the inventory.

@@ -22,7 +22,6 @@ pub fn completion(text: &str, position: Position, encoding: Encoding) -> Vec<Com
     let item = |start: usize, label: &str, new_text: String, kind: CompletionItemKind| CompletionItem {
         label: label.to_owned(),
         kind: Some(kind),
-        filter_text: Some(label.to_owned()),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit {
             range: encoding.range(text, &(start..offset)),
             new_text,
