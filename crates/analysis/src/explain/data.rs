@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::schema::Description;
 use reclass::parts::evaluate::{Effect, ItemEffect};
-use reclass_base::error::{Fault, Link};
+use reclass_base::error::{Error, Fault, Link, Result};
 use reclass_base::path::KeyPath;
 use reclass_base::source::{Origin, Site};
 use reclass_base::stack::grow;
@@ -38,6 +38,11 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// Itself, or an error with the missing names if it has nothing else.
+    pub fn found(self) -> Result<Explanation> {
+        if !self.missing.is_empty() && self.is_empty() { Err(Error::new(self.missing)) } else { Ok(self) }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.environment.is_none()
             && self.classes.is_empty()

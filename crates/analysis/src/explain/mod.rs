@@ -4,6 +4,7 @@
 //! Nothing is computed by a second implementation. The maps of all layers are folded as one stack by the evaluator,
 //! which reports the effect of each layer (`steps`). The written form is read from the layer itself.
 
+mod absent;
 mod budget;
 mod context;
 mod cover;
@@ -24,13 +25,14 @@ use budget::Budget;
 use reclass::parts::engine::{Computation, Layers, NodeRequest, OtherNodes};
 use reclass::redact::Redaction;
 use reclass::{Inventory, NodeInfo, Request};
-use reclass_base::error::{Error, Fault, Kind, Result};
+use reclass_base::error::{Fault, Kind, Result};
 use reclass_base::pattern::{Glob, PathPattern, is_wild};
 use reclass_base::secrets::Secrets;
 use reclass_base::similar;
 use reclass_base::value::{Key, Text};
 
 pub use crate::schema::Description;
+pub use absent::set_elsewhere;
 pub use context::environment;
 use cover::TraceCover;
 pub use cover::{ValueAt, all_shown, shown};
@@ -91,12 +93,12 @@ pub fn explain(
 ) -> Result<Explanation> {
     inspect_node(inventory, node, request, |computation, request| {
         let layers = computation.layers_or_all_faults(request)?;
-        explain_layers(computation, &layers, request.environment, selection)
+        explain_layers(computation, &layers, request.environment, selection)?.found()
     })
 }
 
 /// Explains a node, and answers for it in the same state of the inventory. A whole node that fails is the error of
-/// the answer.
+/// the answer. An explanation of nothing is empty, with the missing names.
 pub fn explain_with_answer(
     inventory: &Inventory,
     node: &str,
@@ -202,9 +204,6 @@ fn explain_layers(
     if let Some(fault) = budget.fault().or_else(|| budget_without.fault()) {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
-    if !missing.is_empty() && explanation.is_empty() {
-        return Err(Error::new(missing));
-    }
     explanation.missing = missing;
     let mut faults: Vec<Fault> = explanation
         .parameters
@@ -249,7 +248,8 @@ fn explain_paths(
         let paths = explainer.matching(&pattern);
         if paths.is_empty() && !is_wild(text) {
             let what = if explainer.in_exports { "export" } else { "parameter" };
-            missing.push(not_found(what, text, &explainer.paths(), explainer.places.layers()));
+            let fault = not_found(what, text, &explainer.paths(), explainer.places.layers());
+            missing.push(explainer.why_absent(text, fault));
         }
         for path in paths {
             if explainer.budget.is_full() {

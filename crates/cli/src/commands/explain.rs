@@ -3,7 +3,7 @@
 use clap::Command;
 use reclass::error::Result;
 use reclass::report::to_json;
-use reclass_analysis::explain::{Selection, explain_with_answer, to_text};
+use reclass_analysis::explain::{Selection, explain_with_answer, set_elsewhere, to_text};
 
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, many, node_and_paths};
 use crate::flags;
@@ -48,8 +48,15 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
         ..Selection::default()
     };
     let request = flags::request(question.matches);
-    let (explanation, info) = explain_with_answer(&*question.state_of(&node)?, &node, &request, &selection)?;
-    question.warn_of_files(&info);
+    let state = question.state_of(&node)?;
+    let (mut explanation, info) = explain_with_answer(&state, &node, &request, &selection)?;
+    if explanation.missing.is_empty() {
+        question.warn_of_files(&info);
+    } else {
+        question.warn_of_node(&info);
+        explanation.missing = set_elsewhere(&state, &node, &explanation.missing)?;
+    }
+    let explanation = explanation.found()?;
     let text =
         if question.output == "json" { to_json(&explanation) } else { to_text(&explanation, question.paint) };
     Ok(Printout { text, missing: explanation.missing, ..Printout::default() })

@@ -13,7 +13,6 @@ use reclass_analysis::list::names_of_nodes;
 use crate::commands::verb::{Answering, OpenInvocation, Printout, Verb, flag, node_and_paths, usage};
 use crate::flags;
 use crate::manual_page::Manual;
-use crate::terminal;
 
 /// The `show` verb.
 pub const VERB: Verb = Verb {
@@ -119,10 +118,8 @@ fn of_node(
     let request = flags::request(question.matches);
     let selection = Selection { parameters: paths.to_vec(), redaction, ..Selection::default() };
     let (explanation, info) = explain_with_answer(&*question.state_of(node)?, node, &request, &selection)?;
-    for warning in info.iter().flat_map(|info| &info.warnings) {
-        terminal::warn(&question.configuration.placed(warning.clone()));
-    }
-    question.warn_of_files(&info);
+    question.warn_of_node(&info);
+    let explanation = explanation.found()?;
     if !explanation.faults.is_empty() {
         return Err(Error::new(explanation.faults));
     }

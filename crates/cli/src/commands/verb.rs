@@ -8,7 +8,7 @@ use reclass::error::{Error, Fault, Kind, Result};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::Map;
-use reclass::{Inventory, Settings};
+use reclass::{Inventory, NodeInfo, Settings};
 use reclass_analysis::list::{self, NodeFilter};
 use reclass_serve::Served;
 
@@ -151,6 +151,14 @@ impl OpenInvocation<'_> {
         let is_parameter = || list::parameters(&self.inventory, &words, &all, &Redaction::none());
         let way = format!("the node comes first: 'NODE {word}'; 'reclass params {word}' finds its places");
         Ok(if is_path || !is_parameter()?.rows.is_empty() { Some(way) } else { None })
+    }
+
+    /// Prints the warnings of a node.
+    pub fn warn_of_node(&self, info: &Result<NodeInfo>) {
+        for warning in info.iter().flat_map(|info| &info.warnings) {
+            terminal::warn(&self.configuration.placed(warning.clone()));
+        }
+        self.warn_of_files(info);
     }
 
     /// Warns about files of a node that fails, because one may be the cause: a section that has another name.
