@@ -134,10 +134,9 @@ export class GraphView {
       const start = upright ? { x: from.x, y: from.y + begin.height / 2 } : { x: from.x + begin.width / 2, y: from.y };
       const [dx, dy] = upright ? [to.x - from.x, to.y - end.height / 2 - start.y] : [to.x - end.width / 2 - start.x, to.y - from.y];
       const square = dx * dx + dy * dy || 1, length = Math.sqrt(square);
-      // The curve begins and ends level, and goes around the boxes of the layers between.
-      const between = bends.get(id)!.map((one) => [one.x - start.x, one.y - start.y]);
-      const pull = between.length > 0 ? 34 : Math.max(30, Math.abs(upright ? dy : dx) / 2);
-      const points = [upright ? [0, pull] : [pull, 0], ...between, upright ? [dx, dy - pull] : [dx - pull, dy]];
+      // A point at an end would leave the curve without a direction there.
+      const points = bends.get(id)!.map((one) => [one.x - start.x, one.y - start.y])
+        .filter(([x, y]) => Math.hypot(x, y) > 1 && Math.hypot(x - dx, y - dy) > 1);
       return { group: "edges", classes: arrow.mapped ? "mapped" : "", data: { id, source: arrow.from, target: arrow.to,
         width: 1 + Math.log2(arrow.entries.length) * 0.38,
         weights: points.map(([px, py]: number[]) => (px * dx + py * dy) / square),

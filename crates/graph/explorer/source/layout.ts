@@ -1,6 +1,6 @@
 // Places the boxes of a picture in layers: nodes on the left, then their roles, then the classes that these include.
-// A tall layer becomes two columns, so that the picture has about the shape of its frame. In an upright frame the
-// layers are below each other.
+// A tall layer becomes two columns, so that the picture has about the shape of its frame: the boxes of one stand at the
+// gaps of the other, for their arrows. In an upright frame the layers are below each other.
 
 import dagre from "@dagrejs/dagre";
 import type { Picture } from "./boxes";
@@ -10,7 +10,7 @@ interface Point { x: number; y: number }
 export interface Layout extends Size {
   /** The middles of the boxes. */
   places: Map<string, Point>;
-  /** Where an arrow bends on its way around boxes. */
+  /** What bends an arrow. It crosses a layer level, in a lane that no box is in, and rises or falls between layers. */
   bends: Map<string, Point[]>;
   /** The zoom that shows everything in the frame. */
   zoom: number;
@@ -26,7 +26,9 @@ const LANE = 10;
 /** Space between two layers, and between the columns of one. */
 const [BETWEEN, BESIDE] = [90, 26];
 
-interface Item extends Size { y: number; id?: string; bend?: Point; column: number }
+interface Item extends Size { y: number; id?: string; column: number }
+/** The lanes of a layer run between these. */
+interface Sides { left: number; right: number }
 
 export function layoutOf(picture: Picture, sizes: Map<string, Size>, frame: Size): Layout {
   const turned = ({ width, height }: Size): Size => ({ width: height, height: width });
@@ -53,43 +55,44 @@ function across(picture: Picture, sizes: Map<string, Size>, frame: Size): Layout
   if (used.size > 0) dagre.layout(graph);
 
   const layers = new Map<number, Item[]>();
-  const put = (x: number, item: Item): void => {
+  const put = (x: number, item: Item): Item => {
     const layer = layers.get(Math.round(x));
     if (layer) layer.push(item);
     else layers.set(Math.round(x), [item]);
+    return item;
   };
+  const at = (id: string): number => Math.round((graph.node(id) as unknown as Point).x);
+  const items = new Map<string, Item>();
   for (const id of used) {
     const { x, y } = graph.node(id) as unknown as Point;
-    put(x, { id, y, column: 0, ...sizes.get(id)! });
+    items.set(id, put(x, { id, y, column: 0, ...sizes.get(id)! }));
   }
-  const bends = new Map<string, Point[]>();
+  const lanes = new Map<string, Item[]>();
   for (const [id, { from, to }] of picture.arrows) {
     const points = ((graph.edge(from, to) as any)?.points ?? []).slice(1, -1) as Point[];
-    const own = points.filter(({ x }) => layers.has(Math.round(x))).map(({ x, y }) => {
-      const bend = { x, y };
-      put(x, { y, bend, column: 0, width: 0, height: LANE });
-      return bend;
-    });
-    bends.set(id, own);
+    const between = at(from) < at(to) ? points.filter(({ x }) => layers.has(Math.round(x))) : [];
+    lanes.set(id, between.map(({ x, y }) => put(x, { y, column: 0, width: 0, height: LANE })));
   }
   const order = [...layers.keys()].sort((a, b) => a - b).map((x) => layers.get(x)!);
   for (const layer of order) layer.sort((a, b) => a.y - b.y);
 
   // Two columns for the tallest layers, as long as that makes everything larger.
-  const heightOf = (layer: Item[], columns: number): number => Math.max(...[0, 1].map((column) =>
-    layer.filter((item) => item.column === column).reduce((sum, item) => sum + item.height + (columns > 1 ? 2 : 1) * (item.id ? GAP : 0), -GAP)));
+  const apart = (a: Item, b: Item): number => a.column !== b.column && a.id && b.id ? (Math.max(a.height, b.height) + GAP) / 2
+    : (a.height + b.height) / 2 + (a.id && b.id ? GAP : a.id || b.id ? GAP / 3 : 0);
+  const heightOf = (layer: Item[]): number =>
+    layer.reduce((sum, item, at) => sum + (at > 0 ? apart(layer[at - 1], item) : 0), (layer[0].height + layer.at(-1)!.height) / 2);
   const widthOf = (layer: Item[]): number => [0, 1].map((column) => Math.max(0, ...layer.filter((item) => item.column === column).map(({ width }) => width)))
     .reduce((sum, width) => sum + width + (sum > 0 && width > 0 ? BESIDE : 0), 0);
   const split = new Set<Item[]>();
   const measured = (): Size & { zoom: number } => {
     const width = order.reduce((sum, layer) => sum + widthOf(layer) + BETWEEN, -BETWEEN);
-    const height = Math.max(0, ...order.map((layer) => heightOf(layer, split.has(layer) ? 2 : 1)));
+    const height = Math.max(0, ...order.map((layer) => heightOf(layer)));
     return { width, height, zoom: Math.min(frame.width / (width + 30), frame.height / (height + 30)) };
   };
   let size = measured();
   for (;;) {
-    const tallest = order.filter((layer) => !split.has(layer)).sort((a, b) => heightOf(b, 1) - heightOf(a, 1))[0];
-    if (!tallest || heightOf(tallest, 1) < size.height) break;
+    const tallest = order.filter((layer) => !split.has(layer)).sort((a, b) => heightOf(b) - heightOf(a))[0];
+    if (!tallest || heightOf(tallest) < size.height) break;
     split.add(tallest);
     let boxes = 0;
     for (const item of tallest) if (item.id) item.column = boxes++ % 2;
@@ -111,24 +114,41 @@ function across(picture: Picture, sizes: Map<string, Size>, frame: Size): Layout
   const [top, bottom] = [Math.min(...all.map((item) => item.y - item.height / 2)), Math.max(...all.map((item) => item.y + item.height / 2))];
   const scale = bottom > top ? Math.min(1, size.height / (bottom - top)) : 1;
   const places = new Map<string, Point>();
+  const sides = new Map<Item, Sides>();
   let x = 0;
   for (const layer of order) {
     for (const item of layer) item.y = (item.y - top) * scale;
+    for (let at = 1; at < layer.length; at++) layer[at].y = Math.max(layer[at].y, layer[at - 1].y + apart(layer[at - 1], layer[at]));
+    const end = layer.at(-1)!;
+    end.y = Math.min(end.y, size.height - end.height / 2);
+    for (let at = layer.length - 2; at >= 0; at--) layer[at].y = Math.min(layer[at].y, layer[at + 1].y - apart(layer[at], layer[at + 1]));
+    const own = { left: x, right: x + widthOf(layer) };
     for (const column of [0, 1]) {
-      const items = layer.filter((item) => item.column === column || !item.id);
-      const apart = (a: Item, b: Item): number => (a.height + b.height) / 2 + (a.id && b.id ? GAP : a.id || b.id ? GAP / 3 : 0);
-      for (let at = 1; at < items.length; at++) items[at].y = Math.max(items[at].y, items[at - 1].y + apart(items[at - 1], items[at]));
-      const end = items.at(-1);
-      if (end) end.y = Math.min(end.y, Math.max(size.height, 0) - end.height / 2);
-      for (let at = items.length - 2; at >= 0; at--) items[at].y = Math.min(items[at].y, items[at + 1].y - apart(items[at], items[at + 1]));
       const width = Math.max(0, ...layer.filter((item) => item.column === column && item.id).map((item) => item.width));
       if (width === 0) continue;
       if (column === 1) x += BESIDE;
       for (const item of layer) if (item.column === column && item.id) places.set(item.id, { x: x + width / 2, y: item.y });
       x += width;
     }
-    for (const item of layer) if (item.bend) Object.assign(item.bend, { x: x - widthOf(layer) / 2, y: item.y });
+    for (const item of layer) sides.set(item, own);
     x += between;
+  }
+
+  // A curve stays between each three of its points. So two points at each side of a layer keep it level within.
+  const [turn, bends] = [between * 0.4, new Map<string, Point[]>()];
+  const before = ({ left }: Sides, y: number): Point[] => [{ x: left - turn, y }, { x: left, y }];
+  const behind = ({ right }: Sides, y: number): Point[] => [{ x: right, y }, { x: right + turn, y }];
+  let above = -GAP;
+  for (const [id, { from, to }] of picture.arrows) {
+    const [begin, end] = [items.get(from)!, items.get(to)!];
+    const [first, last] = [sides.get(begin)!, sides.get(end)!];
+    const through = lanes.get(id)!.flatMap((lane) => [...before(sides.get(lane)!, lane.y), ...behind(sides.get(lane)!, lane.y)]);
+    // An arrow back runs above everything.
+    if (first.left >= last.left) {
+      above -= LANE;
+      through.push(...behind(first, above).reverse(), ...before(last, above).reverse());
+    }
+    bends.set(id, [...behind(first, begin.y), ...through, ...before(last, end.y)]);
   }
 
   // Boxes without arrows stand in rows below.

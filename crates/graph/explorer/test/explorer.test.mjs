@@ -3,7 +3,7 @@
 // RECLASS names the program. Where there is no Chromium, the tests are skipped.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -352,6 +352,66 @@ test("a finding says why and how to repair it, and leads to its parameter", asyn
   await tab.getByRole("link", { name: "all rules" }).click();
   await shows(tab, /secret-plain/);
   await close(tab);
+});
+
+/** The arrows of the graph that run behind a box that is not their end or are not drawn, and the number of all. */
+const crossings = (tab) => tab.evaluate(() => {
+  const cy = document.querySelector(".graph .canvas")?._cyreg?.cy;
+  if (!cy) return { arrows: 0, wrong: [] };
+  const boxes = cy.nodes().map((node) => ({ id: node.id(), ...node.position(), width: node.width() / 2 - 1, height: node.height() / 2 - 1 }));
+  const wrong = cy.edges().filter((edge) => {
+    const { allpts: points, badLine, tgtArrowAngle } = edge._private.rscratch, ends = [edge.source().id(), edge.target().id()];
+    if (badLine || !Number.isFinite(tgtArrowAngle)) return true;
+    // Quadratic curves: start, control, end and start of the next.
+    for (let at = 0; at + 5 < points.length; at += 4) {
+      for (let t = 0; t <= 1; t += 1 / 32) {
+        const on = (axis) => (1 - t) ** 2 * points[at + axis] + 2 * t * (1 - t) * points[at + 2 + axis] + t * t * points[at + 4 + axis];
+        const [x, y] = [on(0), on(1)];
+        if (boxes.some((box) => !ends.includes(box.id) && Math.abs(x - box.x) < box.width && Math.abs(y - box.y) < box.height)) return true;
+      }
+    }
+    return false;
+  });
+  return { arrows: cy.edges().length, wrong: wrong.map((edge) => edge.id()) };
+});
+
+/** The inventories of the corpus, if it is there. */
+const corpus = () => {
+  const real = join(process.env.RECLASS_SHARED ?? join(top, "../shared"), "conformance/real");
+  return existsSync(real) ? readdirSync(real).map((name) => join(real, name, "inventory")).filter((path) => existsSync(path)) : [];
+};
+
+test("no arrow runs behind a box that is not its end", async () => {
+  const pages = [examplePage(), roles()];
+  for (const base of corpus()) {
+    try {
+      pages.push(page("corpus-" + pages.length, "-b", base));
+    } catch { /* The graph of a broken inventory is an error. */ }
+  }
+  let arrows = 0;
+  for (const file of pages) {
+    for (const viewport of [{ width: 1440, height: 900 }, { width: 390, height: 844 }]) {
+      const tab = await open(file, "graph", { viewport });
+      const go = (view) => tab.evaluate((view) => new Promise((done) => {
+        addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
+        location.hash = view;
+      }), view);
+      const views = ["graph"];
+      for (const [list, kind] of [["nodes", "node"], ["classes", "class"]]) {
+        await go(list);
+        const links = await tab.locator(`main a[href^="#${kind}:"]`).evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+        views.push(...[...new Set(links)].slice(0, 8).map((link) => link.slice(1) + "&tab=graph"));
+      }
+      for (const view of views) {
+        await go(view);
+        const { arrows: drawn, wrong } = await crossings(tab);
+        assert.deepEqual(wrong, [], `${file} ${view} ${viewport.width}`);
+        arrows += drawn;
+      }
+      await close(tab);
+    }
+  }
+  assert.ok(arrows > 100, `${arrows} arrows`);
 });
 
 test("a large graph opens as a whole, with letters that can be read, and nothing covers it", async () => {
