@@ -54,6 +54,7 @@ class Doors:
     """The questions in one process."""
 
     def __init__(self, given: dict[str, Any], folder: Path) -> None:
+        given = {"_asker": "master", **given}
         self.given = given
         self.opts = {"ext_pillar": [{"reclass": given}], "cachedir": str(folder / "salt"), "__role": "master"}
         self.inventory = Inventory(**given)

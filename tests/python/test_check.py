@@ -169,8 +169,8 @@ def test_a_start_without_tests_forgets_what_was_served(git_site: GitSite, tmp_pa
     on = {**off, "serve": "whole", "canary": {"match": "wbe*"}}
     assert _metadata.opened(on).pillar("n")["a"] == 1
     [record] = (tmp_path / "cache").glob("*/reclass-record")
-    # Another entry tests.
-    _check.at_start({"__role": "master", "ext_pillar": [{"reclass": off}, {"reclass": on}]})
+    # The first entry tests, and the rule is that of the first.
+    _check.at_start({"__role": "master", "ext_pillar": [{"reclass": on}, {"reclass": off}]})
     assert all(json.loads(record.read_text())["served"].values())
     assert "'match: wbe*' of the setting 'canary' matches no node" in _check.check(options(on))["problems"]
     _check.at_start(options(off))

@@ -300,6 +300,48 @@ def test_states_are_of_the_commit_of_the_pillar(settings: dict[str, Any], git_si
         assert [of("web1"), of("web2")] == ([(value, [f"s{value}"])] * 2 if promote else [old] * 2)
 
 
+@pytest.mark.parametrize("rule", [{}, {"serve": "tested"}])
+def test_the_rule_is_that_of_the_entry_that_makes_pillars(
+    rule: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    given = {**settings, **({} if rule else {"serve": "tested"})}
+    opts: dict[str, Any] = {"__role": "master", "ext_pillar": [{"reclass": given}]}
+    base = settings["inventory_base_uri"]
+    for spelled in (
+        {"inventory_base_uri": f"{base}/"},
+        {"inventory_base_uri": "/srv", "nodes_uri": f"{base}/nodes", "classes_uri": f"{base}/classes"},
+        {"inventory_base_uri": base, "nodes_uri": "./nodes", "storage_type": "yaml_fs"},
+    ):
+        read = _salt.settings_of({**spelled, **rule, "ignore_class_notfound": True}, opts)
+        assert (read.get("serve"), read.get("_asker")) == ((None, None) if rule else ("tested", "guest"))
+
+
+def test_two_configurations_do_not_take_turns(settings: dict[str, Any], git_site: GitSite) -> None:
+    given = {**settings, "serve": "tested", "_asker": "master"}
+    strict, laxer = Inventory(**given), Inventory(**given, ignore_class_notfound=True)
+    assert [strict.pillar("web2")["v"], laxer.pillar("web2")["v"]] == [1, 1]
+    git_site.commit({"nodes/_x/web2": "classes: [a, gone]\n", "classes/a": "parameters: {v: 2}\n"})
+    # The laxer one is the newer process, and it decides.
+    assert strict.pillar("web2")["v"] == 1
+    assert laxer.pillar("web1")["v"] == 2
+    [record] = (git_site.repo.parent / "home").rglob("reclass-record")
+    written = json.loads(record.read_text())["served"]
+    for inventory in (strict, laxer) * 3:
+        inventory.pillar("web1")
+        assert json.loads(record.read_text())["served"] == written
+
+
+def test_a_runner_with_an_edited_file_ends_no_trial(settings: dict[str, Any], git_site: GitSite) -> None:
+    given = {**settings, "serve": "tested", "canary": {"match": "web1"}}
+    master = Inventory(**given, _asker="master")
+    assert master.pillar("web1")["v"] == 1
+    git_site.commit({"classes/a": "parameters: {v: 2}\n"})
+    assert [master.pillar(node)["v"] for node in ("web1", "web2")] == [2, 1]
+    time.sleep(1.1)
+    runner = Inventory(**given, canary_for=1, _asker="guest")
+    assert [runner.pillar(node)["v"] for node in ("web1", "web2")] == [2, 1]
+
+
 def test_each_tree_of_nodes_has_its_decision(settings: dict[str, Any], git_site: GitSite) -> None:
     given = {**settings, "serve": "tested"}
     (git_site.repo / "others").mkdir()
@@ -307,7 +349,7 @@ def test_each_tree_of_nodes_has_its_decision(settings: dict[str, Any], git_site:
     git_site.commit({"others/db1": "classes: [a]\n"})
     pillars = [{"reclass": given}, {"reclass": other}]
     opts: dict[str, Any] = {"__role": "master", "ext_pillar": pillars}
-    assert "_asker" not in _salt.settings_of(other, opts)
+    assert _salt.settings_of(other, opts)["_asker"] == "master"
     assert _salt.pillar("db1", {}, (), other, opts)["v"] == 1
     git_site.commit({"others/db1": "classes: [a, gone]\n"})
     assert _salt.pillar("db1", {}, (), other, opts)["v"] == 1

@@ -30,7 +30,7 @@ const VALUES: usize = 2_000_000;
 /// Maximum number of bytes in texts and numbers, counted in the same manner.
 const BYTES: usize = 256 * 1024 * 1024;
 
-/// The mark of options by which somebody asks who is no process of a master. Salt's adapters set it.
+/// The mark of options of a master and of a guest. Salt's adapters set it.
 const ASKER: &str = "_asker";
 
 /// The options of an inventory from keyword arguments, combined with the file that `config_file` names.
@@ -54,8 +54,8 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
 pub fn asker(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Asker> {
     let mark = settings.map(|settings| settings.get_item(ASKER)).transpose()?.flatten();
     Ok(match mark {
-        None => Asker::Master,
-        Some(mark) if mark.eq("masterless")? => Asker::Masterless,
+        None => Asker::Masterless,
+        Some(mark) if mark.eq("master")? => Asker::Master,
         Some(_) => Asker::Guest,
     })
 }

@@ -180,12 +180,19 @@ impl Decision {
             let promoted = self.after(trial).with_branches(branches, newest);
             Trial { promoted: Box::new(promoted), ..trial.clone() }
         });
-        Decision {
-            commits: self.commits.iter().map(at).collect(),
-            tested: at(&self.tested),
-            trial,
-            ..self.clone()
-        }
+        // Commits that differed in other branches are the same now.
+        let mut commits: Vec<Arc<Heads>> = Vec::new();
+        let places = self.commits.iter().map(at).map(|heads| {
+            let place = commits.iter().position(|known| *known == heads);
+            place.unwrap_or_else(|| {
+                commits.push(heads);
+                commits.len() - 1
+            })
+        });
+        let places: Vec<usize> = places.collect();
+        let nodes = self.nodes.iter().filter_map(|(node, at)| Some((node.clone(), *places.get(*at)?)));
+        let nodes = nodes.filter(|(_, place)| *place > 0).collect();
+        Decision { commits, nodes, tested: at(&self.tested), trial, ..self.clone() }
     }
 
     /// The name of the newest commits that were tested, and whether any node gets them.

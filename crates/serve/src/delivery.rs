@@ -109,7 +109,7 @@ pub(super) fn delivery(decision: &Decision, fetched: &LastFetch) -> Delivery {
         tested,
         served: name(decision.most(), if is_served { &decision.tested } else { decision.most() }),
         is_served,
-        is_aborted: decision.is_aborted,
+        is_aborted: decision.is_aborted && !is_served,
         held: decision.held(),
         is_first: decision.is_first,
         first: decision.first.clone(),

@@ -247,9 +247,7 @@ impl ServeRule {
     pub fn current(&self, newest: &Inventory) -> Result<(Arc<Decision>, LastFetch)> {
         let fetched = self.fetched(newest)?;
         let known = self.decided(fetched.records.first());
-        let Some(recorded) = known.decision.filter(|_| !known.begins) else {
-            return self.first(newest, fetched);
-        };
+        let Some(recorded) = known.decision else { return self.first(newest, fetched) };
         // The decision of a guest is in no record.
         if !known.is_recorded && self.asker != Asker::Guest {
             // The record was lost, and what this process knows is better than nothing.
@@ -257,14 +255,16 @@ impl ServeRule {
             return Ok((self.by_branches(decision, &fetched.heads), self.last_fetched(newest)));
         }
         let decision = self.by_branches(recorded.clone(), &fetched.heads);
-        if decision.tested == fetched.heads {
+        if decision.tested == fetched.heads && !known.begins {
             self.known.lock().waiting = None;
             let over = recorded.trial.as_ref().filter(|trial| self.is_over(trial.began));
-            let Some(trial) = over.filter(|_| self.is_own(&recorded)) else { return Ok((decision, fetched)) };
+            // A guest may have read another `canary_for`.
+            let ends = self.is_own(&recorded) && self.asker != Asker::Guest;
+            let Some(trial) = over.filter(|_| ends) else { return Ok((decision, fetched)) };
             self.tell(false, format!("revision {} is promoted: its trial is over", trial.revision));
             return Ok((self.replace(newest, Some(&recorded), recorded.after(trial))?, fetched));
         }
-        let Some(role) = self.role(&recorded, &fetched) else { return Ok((decision, fetched)) };
+        let Some(role) = self.role(&recorded, &fetched, known.begins) else { return Ok((decision, fetched)) };
         // Another process may have tested them while this one came here.
         let now = self.fetched(newest)?;
         let there = self.decided(now.records.first()).decision;
@@ -279,32 +279,25 @@ impl ServeRule {
         Ok((self.by_branches(decided, &fetched.heads), self.last_fetched(newest)))
     }
 
-    /// The first decision by these settings.
+    /// The first decision: there are no commits before these.
     fn first(&self, newest: &Inventory, fetched: LastFetch) -> Result<(Arc<Decision>, LastFetch)> {
         let lock =
             self.testers.lock(if self.known.lock().watch.is_some() { Duration::ZERO } else { PATIENCE });
         let there = self.decided(self.fetched(newest)?.records.first());
-        let recorded = there.decision.filter(|_| there.is_recorded);
-        if let Some(recorded) = recorded.clone().filter(|_| !there.begins) {
-            return Ok((self.by_branches(recorded, &fetched.heads), fetched));
+        if let Some(there) = there.decision.filter(|_| there.is_recorded) {
+            return Ok((self.by_branches(there, &fetched.heads), fetched));
         }
-        let before = recorded.clone().map(|before| self.by_branches(before, &fetched.heads));
-        let tested = match before.filter(|before| !before.is_first || before.tested != fetched.heads) {
-            Some(before) if before.is_aborted && before.tested == fetched.heads => (*before).clone(),
-            Some(before) => match self.tested(newest, &before, &fetched) {
-                Some(tested) => tested,
-                None => return Ok((before, fetched)),
-            },
-            // The newest commits are tested without earlier ones, again if that was by other settings.
-            None => {
-                let start = judge::start(self, newest, &fetched)?;
-                judge::test(self, newest, start.as_ref(), &fetched)?
-            }
-        };
+        let tested = self.noted_by(self.without_earlier(newest, &fetched)?, None);
         failpoint("a revision is tested");
-        let decided = self.replace(newest, recorded.as_deref(), self.noted_by(tested))?;
+        let decided = self.replace(newest, None, tested)?;
         drop(lock);
         Ok((self.by_branches(decided, &fetched.heads), fetched))
+    }
+
+    /// A decision that knows no commits but those of `serve_from`.
+    fn without_earlier(&self, newest: &Inventory, fetched: &LastFetch) -> Result<Decision> {
+        let start = judge::start(self, newest, fetched)?;
+        judge::test(self, newest, start.as_ref(), fetched)
     }
 
     /// Whether a decision is by these settings.
@@ -321,9 +314,10 @@ impl ServeRule {
         }
     }
 
-    /// A decision as one by these settings.
-    fn noted_by(&self, decision: Decision) -> Decision {
-        Decision { by: self.by.clone(), ..decision }
+    /// A decision as one by these settings. Whoever tests it, one of a master stays that.
+    fn noted_by(&self, decision: Decision, before: Option<&Decision>) -> Decision {
+        let is_of_master = self.by.is_of_master || before.is_some_and(|before| before.by.is_of_master);
+        Decision { by: RuleSettings { is_of_master, ..self.by.clone() }, ..decision }
     }
 
     /// A decision with the branches and repositories of these settings.
@@ -339,8 +333,15 @@ impl ServeRule {
         if self.known.lock().has_failed(&fetched.heads) {
             return None;
         }
-        let error = match judge::test(self, newest, Some(before), fetched) {
-            Ok(tested) => return Some(self.noted_by(tested)),
+        // They were tested by other settings.
+        let is_again = before.tested == fetched.heads;
+        let tested = match before {
+            before if is_again && before.is_aborted => Ok(before.clone()),
+            before if is_again && before.is_first => self.without_earlier(newest, fetched),
+            before => judge::test(self, newest, Some(before), fetched),
+        };
+        let error = match tested {
+            Ok(tested) => return Some(self.noted_by(tested, Some(before))),
             Err(error) => error,
         };
         let revision = name(&fetched.heads, &before.tested);
@@ -350,10 +351,11 @@ impl ServeRule {
         None
     }
 
-    /// The right to test; `None` if another process or thread has it.
-    fn role(&self, decision: &Decision, fetched: &LastFetch) -> Option<Role<'_>> {
+    /// The right to test; `None` if another process or thread has it. A process that begins with other settings than
+    /// those of the decision may have it at once, its older ones only in place of one that does not come to an end.
+    fn role(&self, decision: &Decision, fetched: &LastFetch, begins: bool) -> Option<Role<'_>> {
         let mut known = self.known.lock();
-        let is_own = self.is_own(decision);
+        let is_own = self.is_own(decision) || begins;
         if known.is_testing || known.has_failed(&fetched.heads) || !is_own && self.asker != Asker::Master {
             return None;
         }
@@ -400,7 +402,8 @@ impl ServeRule {
             let remembered =
                 |instead| KnownDecision { decision: earlier, is_recorded: false, instead, begins: false };
             let Some(given) = given.cloned().and_then(parsed) else { return remembered(None) };
-            if given.is_first && known.decision.as_ref().is_some_and(|known| !known.is_first) {
+            let is_better = known.decision.as_ref().is_some_and(|known| !known.is_first);
+            if given.is_first && is_better && self.asker != Asker::Guest {
                 return remembered(Some(given));
             }
             if known.decision.as_deref() != Some(&given) {
@@ -441,6 +444,7 @@ impl ServeRule {
         failpoint("a decision was written");
         let decision = Arc::new(written.unwrap_or(decision));
         let mut known = self.known.lock();
+        known.has_begun |= self.is_own(&decision);
         (known.decision, known.record) = (Some(decision.clone()), None);
         Ok(decision)
     }
@@ -463,7 +467,7 @@ impl ServeRule {
                 return false;
             }
             // A guest goes by a decision, and makes none for others.
-            if self.asker == Asker::Guest && !is_there {
+            if self.asker == Asker::Guest && before.is_none() {
                 return false;
             }
             // One of another form cannot be believed. A decision after another one is as good as if none was lost.

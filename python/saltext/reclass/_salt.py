@@ -10,6 +10,7 @@ import copy
 import difflib
 import functools
 import logging
+import os
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]+")
 _NOT_IN_A_STATE_NAME = re.compile(r"[^A-Za-z0-9]+")
+# The settings of the rule by which new revisions are served.
+_RULE = ("serve", "serve_from", "canary", "canary_for")
 
 
 def pillar(  # noqa: PLR0913, PLR0917 - those of Salt's function, and its dunders
@@ -200,18 +203,29 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
         given = {}
     if not isinstance(given, Mapping) or any(argument is not None for argument in positional):
         raise RefusedError("the configuration of reclass must be a mapping of options")
+    settings = _resolved(given, opts)
+    deciding = _deciding(settings, given, opts)
+    if deciding is not None:
+        # One rule for all who ask about the same nodes.
+        settings = {name: value for name, value in settings.items() if name not in _RULE}
+        settings.update((name, deciding[name]) for name in _RULE if name in deciding)
+    if settings.get("serve", "now") != "now" and (asker := _asker(opts, deciding is not None)):
+        settings["_asker"] = asker
+    return settings
+
+
+def _resolved(given: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with those of the file that they name, and with the default folder."""
     settings = {str(name): value for name, value in given.items()}
     if settings.get("config_file"):
         from saltext.reclass._engine import configured
 
-        settings = configured(**settings)
-    elif "inventory_base_uri" not in settings:
+        return configured(**settings)
+    if "inventory_base_uri" not in settings:
         # The same default as in Salt's builtin adapter.
         roots = (opts.get("file_roots") or {}).get("base") or []
         if isinstance(roots, (list, tuple)) and roots:
             settings["inventory_base_uri"] = roots[0]
-    if settings.get("serve", "now") != "now" and (asker := _asker(given, opts)):
-        settings["_asker"] = asker
     return settings
 
 
@@ -223,23 +237,45 @@ def is_of_master(opts: Mapping[str, Any]) -> bool:
     return str(opts.get("__cli", "salt-master")).startswith("salt-master")
 
 
-def _asker(given: Mapping[str, Any], opts: Mapping[str, Any]) -> str | None:
-    """Who asks, if it is not the entry by which a running master makes the pillars of these nodes.
+def _deciding(
+    settings: Mapping[str, Any], given: Mapping[str, Any], opts: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The first entry of ``ext_pillar`` for the same nodes, if it has other options.
 
-    The commits that minions get are decided by the rule of that entry: a laxer one must take no pillar.
+    Its rule decides which commits minions get: a laxer one must take no pillar.
     """
     pillars = [entry.get("reclass") for entry in opts.get("ext_pillar") or [] if isinstance(entry, Mapping)]
-    deciding = [entry for entry in pillars if isinstance(entry, Mapping) and _nodes(entry) == _nodes(given)]
-    if deciding and given != deciding[0]:
+    for entry in pillars:
+        if entry == given:
+            return None
+        if isinstance(entry, Mapping):
+            other = _resolved(entry, opts)
+            if _nodes(other) == _nodes(settings):
+                return other
+    return None
+
+
+def _nodes(settings: Mapping[str, Any]) -> list[Any]:
+    """The tree of the nodes, however the options write it."""
+    uri = settings.get("nodes_uri")
+    if isinstance(uri, Mapping):
+        return [
+            str(uri.get("repo")),
+            str(uri.get("branch") or "master"),
+            str(uri.get("root") or "").strip("/"),
+        ]
+    base = str(settings.get("inventory_base_uri") or "").removeprefix("yaml_fs://")
+    paths = uri if isinstance(uri, list) else [uri or "nodes"]
+    return [os.path.normpath(os.path.join(base, str(path).removeprefix("yaml_fs://"))) for path in paths]
+
+
+def _asker(opts: Mapping[str, Any], is_other: bool) -> str | None:
+    """Who asks: the running master, a guest with other options or another configuration, or neither."""
+    if is_other:
         return "guest"
     if opts.get("__role") != "master" or str(opts.get("__cli")).startswith("salt-ssh"):
-        return "masterless"
-    return None if is_of_master(opts) else "guest"
-
-
-def _nodes(given: Mapping[str, Any]) -> list[Any]:
-    """Where the options say that the nodes are."""
-    return [given.get(name) for name in ("config_file", "storage_type", "inventory_base_uri", "nodes_uri")]
+        return None
+    return "master" if is_of_master(opts) else "guest"
 
 
 def _is_on(settings: Mapping[str, Any], name: str) -> bool:
