@@ -103,7 +103,6 @@ impl Kind {
         }
     }
 
-    /// The help for a name that is nearly right.
     /// Whether it may be about text for a shell or another program, of which a backslash in front makes text.
     pub fn may_be_text(&self) -> bool {
         match self {
@@ -116,6 +115,7 @@ impl Kind {
         }
     }
 
+    /// The help for a name that is nearly right.
     fn name_help(&self) -> Option<String> {
         if let Kind::ReferenceNotFound { reference, .. } = self
             && self.may_be_text()

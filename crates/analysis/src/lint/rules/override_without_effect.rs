@@ -19,6 +19,9 @@ parameters: {servers: [10.0.0.2]}
     checks: &[Check::Inventory(check), Check::File(check_items)],
 };
 
+/// Bytes of a line in which no key is searched.
+const LONG: usize = 4096;
+
 /// The value at a path, as far as it is known without references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KnownValue {
@@ -31,6 +34,7 @@ enum KnownValue {
 }
 
 fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let mut lines = FxHashMap::default();
     for section in MergedSection::ALL {
         let keys = prefixed_keys(linter, section);
         let paths = keys.iter().map(|(.., one)| one.path.as_slice());
@@ -49,17 +53,26 @@ fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             let prefix = linter.prefixes.text(KeyPrefix { constant: false, ..one.prefix });
             let message = format!("the {prefix} in front of {} {effect} in any node", section.named(&path));
             let mut fault = linter.about(RULE.id, message, one.origin, path, section);
-            fault.site = key_site(linter, one.origin, &prefix).or(fault.site);
+            fault.site = key_site(linter, one.origin, &prefix, &mut lines).or(fault.site);
             found.push(fault);
         }
     }
 }
 
 /// The place of the key in front of a value, if it has the prefix. An alias has the place of its anchor.
-fn key_site(linter: &Linter<'_>, value: Origin, prefix: &str) -> Option<Site> {
+fn key_site(
+    linter: &Linter<'_>,
+    value: Origin,
+    prefix: &str,
+    lines: &mut FxHashMap<FileId, Vec<String>>,
+) -> Option<Site> {
     let site = linter.site(Origin { node: value.node.checked_sub(1)?, ..value })?;
-    let text = linter.context.inputs.files.text(&site.path)?;
-    let line = text.lines().nth(site.line.checked_sub(1)? as usize)?;
+    let lines = lines.entry(value.file).or_insert_with(|| {
+        let text = linter.context.inputs.files.text(&site.path).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    });
+    // A mapping of thousands of keys on one line would be read once for each of them.
+    let line = lines.get(site.line.checked_sub(1)? as usize).filter(|line| line.len() < LONG)?;
     let written: String = line.chars().skip(site.column.checked_sub(1)? as usize).collect();
     written.trim_start_matches(['"', '\'']).starts_with(prefix).then_some(site)
 }
