@@ -180,6 +180,10 @@ const MANY: &[Many] = &[
         (0..count).for_each(|number| write(&base.join(format!("classes/e{number}.yml")), ""));
         list(base, "classes", count, |number| format!("e{number}"));
     })),
+    files(many("file-unread", |base, count| {
+        (0..count).for_each(|number| write(&base.join(format!("classes/u{number}")), "parameters: {x: 1}\n"));
+        list(base, "classes", 1, |_| "x".to_owned());
+    })),
     many("unknown-section", |base, count| {
         write(&base.join("nodes/n.yml"), &lines(count, |number| format!("section{number}: 1")));
     }),
