@@ -180,10 +180,6 @@ const MANY: &[Many] = &[
         (0..count).for_each(|number| write(&base.join(format!("classes/e{number}.yml")), ""));
         list(base, "classes", count, |number| format!("e{number}"));
     })),
-    files(many("file-unread", |base, count| {
-        (0..count).for_each(|number| write(&base.join(format!("classes/u{number}")), "parameters: {x: 1}\n"));
-        list(base, "classes", 1, |_| "x".to_owned());
-    })),
     many("unknown-section", |base, count| {
         write(&base.join("nodes/n.yml"), &lines(count, |number| format!("section{number}: 1")));
     }),
@@ -234,13 +230,16 @@ const MANY: &[Many] = &[
             list(base, "classes", count / 4, |number| format!("'gone{number}${{x}}'"));
         }),
     ),
-    with(
-        RULED,
-        many("merge-option-unused", |base, count| {
+    Many {
+        rule: "merge-option-unused",
+        settings: RULED,
+        // A file may have 200 patterns.
+        count: 100,
+        make: |base, count| {
             let options = lines(count, |number| format!("  k{number}: unique"));
             write(&base.join("nodes/n.yml"), &format!("merge_options:\n{options}parameters: {{x: 1}}\n"));
-        }),
-    ),
+        },
+    },
     Many {
         rule: "merge-option-conflict",
         settings: RULED,
@@ -393,6 +392,10 @@ const MANY: &[Many] = &[
         let class = "environment: dev\nparameters: {x: 1}\n";
         (0..count).for_each(|number| write(&base.join(format!("classes/e{number}.yml")), class));
         list(base, "classes", count, |number| format!("e{number}"));
+    })),
+    files(many("file-unread", |base, count| {
+        (0..count).for_each(|number| write(&base.join(format!("classes/u{number}")), "parameters: {x: 1}\n"));
+        list(base, "classes", 1, |_| "x".to_owned());
     })),
 ];
 
