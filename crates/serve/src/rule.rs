@@ -147,7 +147,9 @@ impl ServeRule {
         let branches: Vec<Branches> = repositories
             .map(|(number, one)| (hashed(&one.remote.address), branches_in_use(locations, number)))
             .collect();
-        let depends = (trees(&locations.classes), trees(&locations.schemas), of_pillars(settings));
+        let tree = |place: &TreeLocation| tree(locations, place);
+        let classes: Vec<String> = locations.classes.iter().map(tree).collect();
+        let depends = (classes, locations.schemas.as_ref().map(tree), of_pillars(settings));
         let by = RuleSettings {
             settings: hashed(&(&branches, depends, &canary)),
             branches,
@@ -602,29 +604,25 @@ fn of_pillars(settings: &Settings) -> Settings {
     }
 }
 
-/// The tree of the nodes, however the settings write it: other nodes are another inventory.
+/// The tree of the nodes: other nodes are another inventory.
 fn key(locations: &TreeLocations) -> String {
-    let tree = |place: &TreeLocation| match place {
-        TreeLocation::Git(branch) => {
-            let repository = locations.repositories.get(branch.repository);
-            let address = repository.map(|one| &*one.remote.address);
-            format!("{:?}", (address, &branch.branch, &branch.root))
-        }
-        TreeLocation::Folders(folders) => format!("{folders:?}"),
-    };
-    hashed(&locations.nodes.as_ref().map(tree))
+    hashed(&locations.nodes.as_ref().map(|place| tree(locations, place)))
 }
 
 fn hashed(parts: &impl std::fmt::Debug) -> String {
     format!("{:016x}", hash(format!("{parts:?}").as_bytes()))
 }
 
-fn trees<'t>(places: impl IntoIterator<Item = &'t TreeLocation>) -> Vec<String> {
-    let tree = |place: &TreeLocation| match place {
-        TreeLocation::Git(branch) => format!("{:?}", (branch.repository, &branch.branch, &branch.root)),
+/// A tree, however the settings write it.
+fn tree(locations: &TreeLocations, place: &TreeLocation) -> String {
+    match place {
+        TreeLocation::Git(branch) => {
+            let repository = locations.repositories.get(branch.repository);
+            let address = repository.map(|one| &*one.remote.address);
+            format!("{:?}", (address, &branch.branch, &branch.root))
+        }
         TreeLocation::Folders(folders) => format!("{folders:?}"),
-    };
-    places.into_iter().map(tree).collect()
+    }
 }
 
 impl From<&ServeRule> for Error {
